@@ -30,17 +30,17 @@ class Scene:
     """Some hosts, each a folder of its own, and the processes on them."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._children = list[Child]()
 
     def space(self, host: str = "here", **options: Any) -> Opening:
         """Give a space, for a process of a host."""
-        settings: dict[str, Any] = {"folder": self._folder / host, "patience": PATIENCE, "secret": b"of the tests"}
+        settings: dict[str, Any] = {"folder": self.folder / host, "patience": PATIENCE, "secret": b"of the tests"}
         return solvent.shared.join("test", **settings | options)
 
     def store(self, host: str = "here") -> Store:
         """Give the data of a host, for somebody who does not ask for the lock."""
-        return Store("test", secret=b"of the tests", address=None, folder=self._folder / host)
+        return Store("test", secret=b"of the tests", address=None, folder=self.folder / host)
 
     def start(self, work: Callable[[Callable[[str], None]], None]) -> Child:
         """Start a process; it can say lines."""
@@ -82,7 +82,7 @@ class Scene:
 
     def remove(self, host: str) -> None:
         """Remove the memory of a host whose processes are dead."""
-        shutil.rmtree(self._folder / host)
+        shutil.rmtree(self.folder / host)
 
     def close(self) -> None:
         """Kill all that are left."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from solvent.runs.records.entries import Called, Retried
 from solvent.workflows.model import Task, Value, Workflow
-from tests.live.agents_services import SERVICES
+from tests.live.agents_services import PAUSE, SERVICES
 from tests.live.agents_world import World, until
 
 
@@ -44,10 +44,10 @@ def test_a_call_that_is_lost_more_often_than_its_policy_allows_has_failed() -> N
 def test_a_call_survives_the_deaths_of_several_agents_though_it_is_never_retried() -> None:
     """With the usual policy three agents die under the same call, and the fourth one's answer counts."""
     workflow = Workflow("one", (Task("T", "work", (Value(1),)),), SERVICES)
-    with World(pause=4.0) as world:
+    with World() as world:
         world.submit("run", workflow)
         for count in (1, 2, 3):
-            [member] = world.start()
+            [member] = world.start(**{PAUSE: "60"})
             world.until_calls(count)
             world.kill(member)
         world.start()

@@ -15,23 +15,6 @@ from tests.live.store_servers import served
 pytestmark = pytest.mark.soak
 
 
-def test_a_call_is_lost_as_often_as_its_policy_allows() -> None:
-    """With one loss it is made again once, marked as repeated; lost again, it has failed, and nobody makes it."""
-    workflow = Workflow("one", (Task("T", "once", (Value(1),)),), SERVICES)
-    with World(pause=60.0) as world:
-        world.submit("run", workflow)
-        for count in (1, 2):
-            [member] = world.start()
-            world.until_calls(count)
-            world.kill(member)
-        world.start()
-        assert world.until_over("run").state == "failed"
-        assert [line.is_repeated for line in world.lines()] == [False, True]
-        report = world.report("run", workflow)
-        assert report is not None
-        assert [one.kind for one in report.failures] == ["LOST"]
-
-
 @pytest.mark.parametrize("back_end", BACK_ENDS)
 def test_large_results_survive_who_made_them(back_end: str) -> None:
     """They are blobs: whoever takes a place over finds them."""

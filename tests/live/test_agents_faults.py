@@ -110,6 +110,7 @@ def test_nobody_is_presumed_dead_on_a_busy_machine(seed: int) -> None:
 # --- What the tests would find.
 
 
+@pytest.mark.soak
 def test_an_agent_that_ignores_conflicts_is_found() -> None:
     """One that was replaced and goes on as if it were not makes calls that others make, and nobody knows it."""
     outcome = agents_faults.agent_stopped("", 1, "deaf")

@@ -24,7 +24,7 @@ RUN = "run"
 def test_one_that_was_stopped_leaves_a_place_to_who_has_it_by_then(back_end: str, moment: str) -> None:
     """Stopped between lease and journal, or journal and call, it does not act when it wakes: the other's call stays."""
     workflow = Workflow("one", (Task("T", "once", (Value(1),)),), SERVICES)
-    with served() as url, World("" if back_end == "sqlite" else url, pause=3.0) as world:
+    with served() as url, World("" if back_end == "sqlite" else url, pause=3.0, ttl=2.0) as world:
         world.submit(RUN, workflow)
         [old] = world.start(variant=moment)
         until(lambda: old.is_stopped, world.words)

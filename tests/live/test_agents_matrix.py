@@ -52,11 +52,6 @@ def _shape(seed: int) -> Workflow:
     return like_a_trace(seed)
 
 
-def test_agents_of_a_workflow_like_recorded_ones_are_killed() -> None:
-    """Three kills, and the results are those of an embedded run."""
-    assert _killed(like_a_trace(SEED + 1), SEED, kills=3, agents=2)
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("back_end", ["sqlite", "nats"])

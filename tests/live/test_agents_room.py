@@ -7,10 +7,8 @@ from collections import Counter
 from solvent.runs.records.entries import Called
 from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_member import JOBS
-from tests.live.agents_services import SERVICES
+from tests.live.agents_services import PAUSE, SERVICES
 from tests.live.agents_world import World, until
-
-PAUSE = 1.0
 
 
 def independent(count: int) -> Workflow:
@@ -21,11 +19,11 @@ def independent(count: int) -> Workflow:
 def test_tasks_that_never_began_are_not_lost_with_agents() -> None:
     """Three agents are killed under forty calls with the usual policy: nothing fails, and few calls are repeated."""
     workflow = independent(40)
-    with World(pause=PAUSE) as world:
+    with World() as world:
         world.submit("run", workflow)
         for _ in range(3):
             before = len(world.lines())
-            [member] = world.start()
+            [member] = world.start(**{PAUSE: "60"})
             world.until_calls(before + JOBS)
             world.kill(member)
         noted = Counter(one.key for journal in world.journals("run") for one in journal if isinstance(one, Called))
@@ -41,7 +39,7 @@ def test_tasks_that_never_began_are_not_lost_with_agents() -> None:
 def test_agents_that_come_later_get_their_share() -> None:
     """One agent has all places of many tasks; three that come when it has begun make calls, too, each of them."""
     workflow = independent(120)
-    with World(pause=PAUSE / 2, ttl=3.0) as world:
+    with World(pause=0.5, ttl=3.0) as world:
         world.submit("run", workflow)
         [first] = world.start()
         world.until_calls(JOBS)

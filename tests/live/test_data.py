@@ -20,19 +20,12 @@ from solvent.net.addresses import address_from_text
 from tests.live.data_hosts import RUN, SECRET, Child, Hosts, filled, hosts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 
 CONTENT = bytes(range(256)) * 1024
 PIECE = 16 * 1024
-SMALL = Options(piece=PIECE)
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Hosts]:
-    with hosts() as some:
-        yield some
 
 
 def _code(act: Callable[[], object]) -> str:
@@ -41,27 +34,9 @@ def _code(act: Callable[[], object]) -> str:
     return caught.value.code
 
 
-def test_on_one_host_a_name_is_handed_over(place: Hosts) -> None:
-    """The next one attaches to the same memory, and finds it attached the next time."""
-    one, other = place.store("here"), place.store("here")
-    filled(one, "m", CONTENT)
-    where = one.where("m")
-    assert other.is_here(where)
-    region = other.get(where)
-    assert bytes(region.read(1)) == CONTENT
-    for version in range(2, 20, 2):
-        with other.get(one.where("m")).write(version) as writing:
-            writing.view[0] = version
-        assert other.get(other.where("m")) is region
-        assert one.get(other.where("m")).read(version)[0] == version
-        with one.get(other.where("m")).write(version + 1):
-            pass
-    assert sum(path.stat().st_size for path in place.base("here").rglob("*.data")) == len(CONTENT)
-
-
-def test_what_was_cut_off_and_is_there_again_is_the_others(place: Hosts) -> None:
+def test_what_was_cut_off_and_is_there_again_is_the_others(machines: Hosts) -> None:
     """Who wrote a page, and cut it off, finds there what another process has written since, and releases that."""
-    store = place.store("here")
+    store = machines.store("here")
     region = store.create("m", 2 * PIECE, keep_last=True)
     with region.write(1) as writing:
         writing.view[0] = 1
@@ -69,7 +44,7 @@ def test_what_was_cut_off_and_is_there_again_is_the_others(place: Hosts) -> None
         writing.resize(PIECE)
 
     def regrow(_: Callable[[str], None]) -> None:
-        other = place.store("here").region("m")
+        other = machines.store("here").region("m")
         assert other is not None
         with other.write(2) as writing:
             writing.resize(2 * PIECE)
@@ -80,16 +55,16 @@ def test_what_was_cut_off_and_is_there_again_is_the_others(place: Hosts) -> None
     with region.write(3) as writing:
         assert bytes(writing.view[PIECE:]) == b"b" * PIECE
         writing.view[0] = 3
-    assert bytes(place.store("here").get(store.where("m")).read(3)[PIECE:]) == b"b" * PIECE
+    assert bytes(machines.store("here").get(store.where("m")).read(3)[PIECE:]) == b"b" * PIECE
 
 
-def test_processes_write_hundreds_of_pieces_side_by_side(place: Hosts) -> None:
+def test_processes_write_hundreds_of_pieces_side_by_side(machines: Hosts) -> None:
     """What each of them has written is there when both are done, and in one piece when somebody has all of it."""
-    store = place.store("here")
+    store = machines.store("here")
     region = store.create("m", 6_000, keep_last=True)
 
     def write(who: int) -> None:
-        other = place.store("here").region("m")
+        other = machines.store("here").region("m")
         assert other is not None
         for start in range(10 * who, 6_000, 20):
             with other.write(start + 1, offset=start, length=7) as writing:
@@ -104,27 +79,12 @@ def test_processes_write_hundreds_of_pieces_side_by_side(place: Hosts) -> None:
     assert region.version == 20_000
 
 
-def test_between_hosts_the_bytes_are_fetched(place: Hosts) -> None:
-    """The successor has the version, the predecessor still has it, and both go on from there."""
-    one, other = place.store("here"), place.store("there")
-    filled(one, "m", CONTENT, form="some bytes")
-    where = one.where("m")
-    assert not other.is_here(where)
-    region = other.get(where, options=SMALL)
-    assert (bytes(region.read(1)), region.sheet.form) == (CONTENT, "some bytes")
-    with region.write(2) as writing:
-        writing.view[:3] = b"new"
-    assert bytes(one.region("m").read(1)) == CONTENT  # type: ignore[union-attr]
-    back = one.get(other.where("m"))
-    assert bytes(back.read(2)) == b"new" + CONTENT[3:]
-
-
 @settings(max_examples=40)
 @given(size=st.integers(0, 5000), piece=st.integers(1, 6000), data=st.data())
 def test_every_size_and_stretch_arrives(size: int, piece: int, data: st.DataObject) -> None:
     """Whatever the sizes of data, pieces and stretches are, the right bytes arrive in the right places."""
-    with hosts() as place:
-        one, other = place.store("here"), place.store("there")
+    with hosts() as machines:
+        one, other = machines.store("here"), machines.store("there")
         content = bytes(number * 7 % 251 for number in range(size))
         filled(one, "m", content, keep_last=data.draw(st.booleans()))
         if size and data.draw(st.booleans()):
@@ -136,30 +96,9 @@ def test_every_size_and_stretch_arrives(size: int, piece: int, data: st.DataObje
         assert bytes(other.get(one.where("m"), options=Options(piece=piece)).read(1)) == content
 
 
-def test_stretches_come_from_those_that_wrote_them(place: Hosts) -> None:
-    """Two hosts write a part each at the same time, and whoever wants all of it puts it together."""
-    one, two, three = place.store("one"), place.store("two"), place.store("three")
-    filled(one, "m", bytes(100))
-    half = Options(offset=50, length=50)
-    two.get(one.where("m"))
-    three.get(one.where("m"))
-    for store, offset, version in ((one, 0, 2), (two, 50, 3)):
-        region = store.region("m")
-        assert region is not None
-        with region.write(version, offset=offset, length=50) as writing:
-            writing.view[:] = bytes([version]) * 50
-    assert _code(lambda: one.where("m")) == "D202"
-    three.get(two.where("m", offset=50), options=half)
-    region = three.get(one.where("m", length=50), options=Options(length=50))
-    assert bytes(region.read(2, length=50)) + bytes(region.read(3, offset=50)) == b"\x02" * 50 + b"\x03" * 50
-    mate = place.store("two")
-    assert bytes(mate.get(two.where("m", offset=50), options=half).read(3, offset=50)) == b"\x03" * 50
-    assert _code(lambda: mate.get(two.where("m", offset=50))) == "D201"
-
-
-def test_another_size_takes_the_place_of_the_old_one(place: Hosts) -> None:
+def test_another_size_takes_the_place_of_the_old_one(machines: Hosts) -> None:
     """A resource may grow and shrink from version to version, on all hosts."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     filled(one, "m", CONTENT)
     for version, size in enumerate((len(CONTENT), 3 * len(CONTENT), 10, 0, 70_000), 2):
         with one.get(one.where("m")).write(version) as writing:
@@ -169,11 +108,11 @@ def test_another_size_takes_the_place_of_the_old_one(place: Hosts) -> None:
         assert bytes(region.read(version)) == bytes([version]) * size
 
 
-def test_a_file_is_the_data_of_one_resource(place: Hosts, tmp_path: Path) -> None:
+def test_a_file_is_the_data_of_one_resource(machines: Hosts, tmp_path: Path) -> None:
     """By whatever name: two that wrote there would each lose what the other did. When it is removed, another may."""
     (tmp_path / "file").write_bytes(b"abc")
     (tmp_path / "link").symlink_to("file")
-    store = place.store("a")
+    store = machines.store("a")
     store.create("one", path=tmp_path / "file")
     with pytest.raises(Misuse, match="is that of `one` already") as caught:
         store.create("two", path=tmp_path / "link")
@@ -182,22 +121,22 @@ def test_a_file_is_the_data_of_one_resource(place: Hosts, tmp_path: Path) -> Non
     assert bytes(store.create("two", path=tmp_path / "link").read(0)) == b"abc"
 
 
-def test_arrays_and_files_are_handed_over(place: Hosts, tmp_path: Path) -> None:
+def test_arrays_and_files_are_handed_over(machines: Hosts, tmp_path: Path) -> None:
     """An array arrives as an array; a file arrives as memory, or as a file where one is named."""
     numpy = pytest.importorskip("numpy")
-    one, other, third = place.store("here"), place.store("there"), place.store("elsewhere")
+    one, other, third = machines.store("here"), machines.store("there"), machines.store("elsewhere")
     (tmp_path / "grid.bin").write_bytes(bytes(800))
     with one.create("grid", path=tmp_path / "grid.bin").write(1) as writing:
         writing.array(float, (10, 10))[:] = numpy.eye(10)
     assert (other.get(one.where("grid")).array(1) == numpy.eye(10)).all()
     third.fetching(one.where("grid"), path=tmp_path / "copy.bin").run()
     assert (tmp_path / "copy.bin").read_bytes() == (tmp_path / "grid.bin").read_bytes()
-    assert not list(place.base("elsewhere").rglob("*.data"))
+    assert not list(machines.base("elsewhere").rglob("*.data"))
 
 
-def test_a_version_that_is_gone_or_different_is_an_error(place: Hosts) -> None:
+def test_a_version_that_is_gone_or_different_is_an_error(machines: Hosts) -> None:
     """Nobody gets other bytes than those of the version he asked for."""
-    one, other, mate = place.store("here"), place.store("there"), place.store("here")
+    one, other, mate = machines.store("here"), machines.store("there"), machines.store("here")
     region = filled(one, "m", CONTENT)
     where = one.where("m")
     with region.write(2) as writing:
@@ -218,9 +157,9 @@ def test_a_version_that_is_gone_or_different_is_an_error(place: Hosts) -> None:
     assert _code(lambda: one.create("m", 5)) == "D210"
 
 
-def test_what_nobody_has_touched_is_the_version_that_it_was(place: Hosts) -> None:
+def test_what_nobody_has_touched_is_the_version_that_it_was(machines: Hosts) -> None:
     """Who has the right to write, and gives it back without a look at the bytes, has changed nothing."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", CONTENT)
     writing = region.write(2)
     assert bytes(other.get(one.where("m")).read(1)) == CONTENT
@@ -228,28 +167,28 @@ def test_what_nobody_has_touched_is_the_version_that_it_was(place: Hosts) -> Non
     assert bytes(region.read(1)) == CONTENT
 
 
-def test_who_does_not_know_the_secret_gets_nothing(place: Hosts) -> None:
+def test_who_does_not_know_the_secret_gets_nothing(machines: Hosts) -> None:
     """Another secret, another run, or no token: the data stays where it is."""
-    one = place.store("here")
+    one = machines.store("here")
     filled(one, "m", CONTENT)
     where = one.where("m")
     strangers = [
-        place.store("s1", secret=b"another"),
-        place.store("s2", secret=b""),
-        Store("other run", secret=SECRET, folder=place.base("s3")),
+        machines.store("s1", secret=b"another"),
+        machines.store("s2", secret=b""),
+        Store("other run", secret=SECRET, folder=machines.base("s3")),
     ]
     for stranger in strangers:
         assert _code(lambda stranger=stranger: stranger.get(where)) == "D205"  # type: ignore[misc]
         stranger.close()
-    there = place.store("there")
+    there = machines.store("there")
     assert _code(lambda: there.get(replace(where, token=b"guess"))) == "D205"
     assert _code(lambda: there.get(replace(where, address="nowhere"))) == "D205"
     assert bytes(there.get(where).read(1)) == CONTENT
 
 
-def test_nonsense_does_not_disturb_a_server(place: Hosts) -> None:
+def test_nonsense_does_not_disturb_a_server(machines: Hosts) -> None:
     """Strangers that send anything at all are cut off, and the next fetch works."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     filled(one, "m", CONTENT)
     where = one.where("m")
     for said in (b"", b"GET / HTTP/1.0\r\n\r\n", struct.pack("!I", 1 << 30), struct.pack("!I", 4) + b"\xff" * 4):
@@ -273,25 +212,25 @@ def test_nonsense_does_not_disturb_a_server(place: Hosts) -> None:
     assert bytes(other.get(where).read(1)) == CONTENT
 
 
-def test_what_a_store_cannot_do_is_said(place: Hosts) -> None:
+def test_what_a_store_cannot_do_is_said(machines: Hosts) -> None:
     """Wrong sizes and names, ports that are taken, and what is closed, are errors with a code."""
-    one = place.store("here", max_bytes=1000)
+    one = machines.store("here", max_bytes=1000)
     for wrong in (lambda: one.create("m", 1001), lambda: one.create("m", -1), lambda: one.create("m")):
         assert _code(wrong) == "D102"
     assert _code(lambda: one.create("", 1)) == _code(lambda: one.create("n" * 501, 1)) == "D102"
     assert _code(lambda: one.create("m", 1, form="x" * 401)) == "D102"
     assert _code(lambda: one.create("m", 1, version=-1)) == "D101"
     assert _code(lambda: one.fetching(one.where(one.create("j", 1).resource), options=Options(piece=0))) == "D102"
-    filled(place.store("there"), "m", bytes(5000))
+    filled(machines.store("there"), "m", bytes(5000))
     with pytest.raises(Misuse):
-        one.get(place.store("there").where("m"))
+        one.get(machines.store("there").where("m"))
     with pytest.raises(Misuse):
-        one.attach(place.store("there").where("m"))
+        one.attach(machines.store("there").where("m"))
     with pytest.raises(NodeProblem):
-        place.store("x", address=("127.0.0.1", address_from_text(one.where(one.create("k", 1).resource).address)[1]))
+        machines.store("x", address=("127.0.0.1", address_from_text(one.where(one.create("k", 1).resource).address)[1]))
     one.close()
     one.close()
     assert _code(lambda: one.region("m")) == "D103"
-    with Store(RUN, folder=place.base("quiet"), address=None) as quiet:
+    with Store(RUN, folder=machines.base("quiet"), address=None) as quiet:
         quiet.create("m", 1)
         assert quiet.where("m").address == ""

@@ -19,7 +19,7 @@ from tests.live.data_hosts import Cutter, Hosts, filled, hosts
 from tests.live.networks import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from solvent.handover.data import Where
 
@@ -28,21 +28,15 @@ PIECE = 16 * 1024
 SMALL = Options(piece=PIECE)
 
 
-@pytest.fixture(name="place")
-def _place() -> Iterator[Hosts]:
-    with hosts() as some:
-        yield some
-
-
 def _code(act: Callable[[], object]) -> str:
     with pytest.raises(SolventError) as caught:
         act()
     return caught.value.code
 
 
-def test_a_broken_connection_is_resumed(place: Hosts) -> None:
+def test_a_broken_connection_is_resumed(machines: Hosts) -> None:
     """Reset in the middle of the bytes, several times, a fetch goes on where it was and sends little twice."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     filled(one, "m", CONTENT)
     cutter = Cutter(one.where("m"), [500, 40_000, 70_001, 100, 66_000])
     fetch = other.fetching(cutter.where, options=SMALL)
@@ -56,17 +50,17 @@ def test_a_broken_connection_is_resumed(place: Hosts) -> None:
 @given(st.lists(st.integers(0, 60_000), max_size=4))
 def test_wherever_it_breaks_the_right_bytes_arrive(cuts: list[int]) -> None:
     """A connection may break at any byte, also of the handshake and of trailers."""
-    with hosts() as place:
-        one, other = place.store("here"), place.store("there")
+    with hosts() as machines:
+        one, other = machines.store("here"), machines.store("there")
         filled(one, "m", CONTENT[:100_000])
         cutter = Cutter(one.where("m"), list(cuts))
         assert bytes(other.get(cutter.where, options=Options(piece=10_000)).read(1)) == CONTENT[:100_000]
         cutter.close()
 
 
-def test_another_holder_goes_on_with_a_fetch(place: Hosts) -> None:
+def test_another_holder_goes_on_with_a_fetch(machines: Hosts) -> None:
     """What the first has sent stays; the rest comes from another host that has the same version."""
-    one, two, other = place.store("one"), place.store("two"), place.store("there")
+    one, two, other = machines.store("one"), machines.store("two"), machines.store("there")
     filled(one, "m", CONTENT)
     two.get(one.where("m"))
     cutter = Cutter(one.where("m"), [100_000] + [0] * 50)
@@ -83,9 +77,9 @@ def test_another_holder_goes_on_with_a_fetch(place: Hosts) -> None:
         relay.close()
 
 
-def test_who_cannot_be_reached_is_an_error(place: Hosts) -> None:
+def test_who_cannot_be_reached_is_an_error(machines: Hosts) -> None:
     """After some attempts a fetch gives up, and what has arrived stays for the next one."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     filled(one, "m", CONTENT)
     cutter = Cutter(one.where("m"), [100_000] + [0] * 50)
     fetch = other.fetching(cutter.where, options=Options(max_attempts=2, piece=PIECE))
@@ -99,9 +93,9 @@ def test_who_cannot_be_reached_is_an_error(place: Hosts) -> None:
     assert seen[-1] == Progress(len(CONTENT), len(CONTENT))
 
 
-def test_what_a_host_has_is_not_given_up_for_what_nobody_has(place: Hosts) -> None:
+def test_what_a_host_has_is_not_given_up_for_what_nobody_has(machines: Hosts) -> None:
     """A fetch that comes to nothing leaves the version that was here before: it may be the last there is."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", CONTENT)
     other.get(one.where("m"))
     with region.write(2) as writing:
@@ -114,9 +108,9 @@ def test_what_a_host_has_is_not_given_up_for_what_nobody_has(place: Hosts) -> No
     assert bytes(other.region("m").read(1)) == CONTENT  # type: ignore[union-attr]
 
 
-def test_a_silent_peer_is_given_up(place: Hosts) -> None:
+def test_a_silent_peer_is_given_up(machines: Hosts) -> None:
     """Somebody that accepts and says nothing more does not hold a fetch for ever."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     filled(one, "m", CONTENT)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
@@ -129,17 +123,17 @@ def _damaging(where: Where) -> Callable[[memoryview], None]:
     """Damage the first piece that arrives."""
     left = [1]
 
-    def damage(place: memoryview) -> None:
+    def damage(piece: memoryview) -> None:
         if left:
             left.pop()
-            place[5] ^= 1
+            piece[5] ^= 1
 
     return damage
 
 
-def test_a_checksum_finds_what_was_damaged(place: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checksum_finds_what_was_damaged(machines: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
     """With checksums a damaged piece is fetched again; without them nobody would notice."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     filled(one, "m", CONTENT)
     real, damage = Line.fill_piece, _damaging(one.where("m"))
 
@@ -155,10 +149,10 @@ def test_a_checksum_finds_what_was_damaged(place: Hosts, monkeypatch: pytest.Mon
 
 
 def test_bytes_that_were_written_while_they_were_sent_are_not_believed(
-    place: Hosts, monkeypatch: pytest.MonkeyPatch
+    machines: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If somebody writes without the right to, whoever fetches gets an error and not a mixture."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", CONTENT)
     where = one.where("m")
     real = Line.send_piece
@@ -178,28 +172,12 @@ def test_bytes_that_were_written_while_they_were_sent_are_not_believed(
         other.region("m").read(1, length=1)  # type: ignore[union-attr]
 
 
-def test_many_fetch_at_once(place: Hosts) -> None:
-    """Several hosts fetch several resources at the same time, in threads that let the others go on."""
-    one = place.store("here")
-    for name in range(3):
-        filled(one, str(name), CONTENT[name:])
-    others = [place.store(f"there{number}") for number in range(4)]
-
-    async def all_at_once() -> None:
-        wanted = [(store, str(name)) for store in others for name in range(3)]
-        regions = await asyncio.gather(*[store.obtain(one.where(name), options=SMALL) for store, name in wanted])
-        for (_, name), region in zip(wanted, regions, strict=True):
-            assert bytes(region.read(1)) == CONTENT[int(name) :]
-
-    run(all_at_once())
-
-
-def test_two_processes_of_a_host_fetch_once(place: Hosts) -> None:
+def test_two_processes_of_a_host_fetch_once(machines: Hosts) -> None:
     """The second waits for what the first fetches, and finds it there."""
-    one = place.store("here")
+    one = machines.store("here")
     filled(one, "m", CONTENT)
     cutter = Cutter(one.where("m"), [])
-    mates = [place.store("there") for _ in range(4)]
+    mates = [machines.store("there") for _ in range(4)]
 
     async def all_at_once() -> None:
         for region in await asyncio.gather(*[mate.obtain(cutter.where, options=SMALL) for mate in mates]):
@@ -210,9 +188,9 @@ def test_two_processes_of_a_host_fetch_once(place: Hosts) -> None:
     cutter.close()
 
 
-def test_a_mate_that_gets_nothing_is_not_waited_for_without_end(place: Hosts) -> None:
+def test_a_mate_that_gets_nothing_is_not_waited_for_without_end(machines: Hosts) -> None:
     """One that fetches from somebody that is silent has its turn, but the next one goes on without it."""
-    one, stuck, other = place.store("here"), place.store("there"), place.store("there")
+    one, stuck, other = machines.store("here"), machines.store("there"), machines.store("there")
     filled(one, "m", CONTENT)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
@@ -230,9 +208,9 @@ def test_a_mate_that_gets_nothing_is_not_waited_for_without_end(place: Hosts) ->
         run(both())
 
 
-def test_a_fetch_is_cancelled_with_who_waits_for_it(place: Hosts) -> None:
+def test_a_fetch_is_cancelled_with_who_waits_for_it(machines: Hosts) -> None:
     """It stops at once, whatever it waits for, and others can write there afterwards."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     filled(one, "m", CONTENT)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.handover.data import Options, text_from_where, where_from_text
-from tests.live.data_hosts import Child, Hosts, hosts
+from tests.live.data_hosts import Child, Hosts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from solvent.handover.data import Store
 
@@ -26,12 +26,6 @@ BLOCK = 16 << 20
 SLACK = 200 << 20
 #: Processes of a test end by themselves after a minute, which is too short for these.
 MAX_SECONDS = 800
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Hosts]:
-    with hosts() as some:
-        yield some
 
 
 def _block(number: int) -> bytes:
@@ -46,11 +40,11 @@ def _own_bytes(number: int) -> int:
     return 0
 
 
-def _shared_bytes(place: Hosts) -> int:
+def _shared_bytes(machines: Hosts) -> int:
     """Tell how much memory the files of all hosts take."""
     taken = 0
     for host in ("here", "there"):
-        for path in place.base(host).rglob("*"):
+        for path in machines.base(host).rglob("*"):
             try:
                 taken += path.stat().st_blocks * 512
             except FileNotFoundError:
@@ -61,8 +55,8 @@ def _shared_bytes(place: Hosts) -> int:
 class _Watch:
     """Looks all the time at how much memory is used, and notes the most."""
 
-    def __init__(self, place: Hosts, *numbers: int) -> None:
-        self._place = place
+    def __init__(self, machines: Hosts, *numbers: int) -> None:
+        self._place = machines
         self._numbers = numbers
         self._ended = threading.Event()
         self.own = 0
@@ -90,20 +84,20 @@ def _filled(store: Store, *, keep_last: bool) -> str:
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_several_gib_cross_hosts_without_a_second_copy(place: Hosts) -> None:
+def test_several_gib_cross_hosts_without_a_second_copy(machines: Hosts) -> None:
     """Each host has the data once, and neither process ever holds it besides: filled, sent, received, and changed."""
     if not os.path.exists("/proc/self/status") or shutil.disk_usage("/dev/shm").free < 2 * SIZE + 4 * SLACK:  # noqa: PTH110, S108
         pytest.skip("there is not enough memory, or nobody tells how much of it is used")
 
     def serve(say: Callable[[str], None]) -> None:
         signal.alarm(MAX_SECONDS)
-        say(_filled(place.store("here"), keep_last=False))
+        say(_filled(machines.store("here"), keep_last=False))
         threading.Event().wait(MAX_SECONDS)
 
     def fetch(say: Callable[[str], None]) -> None:
         signal.alarm(MAX_SECONDS)
         where = where_from_text(text)
-        region = place.store("there").fetching(where, options=Options(max_seconds=30)).run()
+        region = machines.store("there").fetching(where, options=Options(max_seconds=30)).run()
         with region.write(2) as writing:
             writing.view[SIZE // 2] = 0
         crc = 0
@@ -114,11 +108,11 @@ def test_several_gib_cross_hosts_without_a_second_copy(place: Hosts) -> None:
         say(str(crc))
 
     server = Child(serve)
-    watch = _Watch(place, server.number)
+    watch = _Watch(machines, server.number)
     text = server.hear()
     watch.end()
     fetcher = Child(fetch)
-    second = _Watch(place, server.number, fetcher.number)
+    second = _Watch(machines, server.number, fetcher.number)
     found = int(fetcher.hear())
     second.end()
     fetcher.end()
@@ -138,14 +132,14 @@ def test_several_gib_cross_hosts_without_a_second_copy(place: Hosts) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_a_draft_of_several_gib_takes_the_memory_of_what_is_changed(place: Hosts) -> None:
+def test_a_draft_of_several_gib_takes_the_memory_of_what_is_changed(machines: Hosts) -> None:
     """Where the last version is kept, a change of a few MiB costs a few MiB, on the way and afterwards."""
     if not os.path.exists("/proc/self/status") or shutil.disk_usage("/dev/shm").free < SIZE + 4 * SLACK:  # noqa: PTH110, S108
         pytest.skip("there is not enough memory, or nobody tells how much of it is used")
 
     def work(say: Callable[[str], None]) -> None:
         signal.alarm(MAX_SECONDS)
-        region = place.store("here").create("m", SIZE, keep_last=True)
+        region = machines.store("here").create("m", SIZE, keep_last=True)
         say("made")
         for version in range(1, 20):
             with region.write(version) as writing:
@@ -155,7 +149,7 @@ def test_a_draft_of_several_gib_takes_the_memory_of_what_is_changed(place: Hosts
 
     child = Child(work)
     assert child.hear() == "made"
-    watch = _Watch(place, child.number)
+    watch = _Watch(machines, child.number)
     assert child.hear() == "True"
     watch.end()
     child.end()

@@ -16,18 +16,10 @@ from solvent.handover.data.wire import Line, Offer
 from tests.live.data_hosts import Hosts, filled, hosts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from solvent.handover.data import Region, Store, Writing
 
 SIZE = 3_000_000
 MAX_SECONDS = 200.0
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Hosts]:
-    with hosts() as some:
-        yield some
 
 
 def _at(store: Store) -> Where:
@@ -53,9 +45,9 @@ def _offer(region: Region, writing: Writing, base: int = -1, *, is_part: bool = 
     )
 
 
-def test_a_version_is_taken_whole_by_a_host_that_has_nothing(place: Hosts) -> None:
+def test_a_version_is_taken_whole_by_a_host_that_has_nothing(machines: Hosts) -> None:
     """It is there as if it had been fetched, with all that is said of it."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", b"x" * SIZE, keep_last=True, form="some bytes", copies=2)
     with region.write(2) as writing:
         writing.view[:3] = b"new"
@@ -68,10 +60,10 @@ def test_a_version_is_taken_whole_by_a_host_that_has_nothing(place: Hosts) -> No
 
 
 def test_only_what_was_changed_goes_to_who_has_the_version_before(
-    place: Hosts, monkeypatch: pytest.MonkeyPatch
+    machines: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a copy costs grows with what was changed, and not with the size."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", b"x" * SIZE, keep_last=True)
     other.get(one.where("m"))
     with region.write(2) as writing:
@@ -93,8 +85,8 @@ def test_only_what_was_changed_goes_to_who_has_the_version_before(
 @given(data=st.data())
 def test_whatever_is_written_both_have_the_same(data: st.DataObject) -> None:
     """Versions of any size, changed anywhere, given to a host that has missed any of those before."""
-    with hosts() as place:
-        one, other = place.store("here"), place.store("there")
+    with hosts() as machines:
+        one, other = machines.store("here"), machines.store("there")
         region = filled(one, "m", bytes(data.draw(st.integers(0, 9000))), keep_last=True)
         for version in range(2, 6):
             writing = region.write(version)
@@ -111,9 +103,9 @@ def test_whatever_is_written_both_have_the_same(data: st.DataObject) -> None:
                 assert bytes(taken.read(version)) == bytes(region.read(version))
 
 
-def test_a_part_is_taken_beside_what_is_there(place: Hosts) -> None:
+def test_a_part_is_taken_beside_what_is_there(machines: Hosts) -> None:
     """The rest of the taker's memory stays as it is, also while somebody writes there."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", b"x" * 100, keep_last=True)
     taken = other.get(one.where("m"))
     with taken.write(9, offset=50, length=50) as own:
@@ -126,9 +118,9 @@ def test_a_part_is_taken_beside_what_is_there(place: Hosts) -> None:
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_taker_keeps_what_it_had_if_the_giver_dies_meanwhile(place: Hosts, *, is_whole: bool) -> None:
+def test_a_taker_keeps_what_it_had_if_the_giver_dies_meanwhile(machines: Hosts, *, is_whole: bool) -> None:
     """Until it has all of the new version it has the one before."""
-    one, other = place.store("here"), place.store("there")
+    one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", b"x" * SIZE, keep_last=True)
     taken = other.get(one.where("m"))
     with region.write(2) as writing:
@@ -145,9 +137,9 @@ def test_a_taker_keeps_what_it_had_if_the_giver_dies_meanwhile(place: Hosts, *, 
     assert bytes(taken.read(1)) == b"x" * SIZE
 
 
-def test_what_cannot_be_taken_is_said(place: Hosts) -> None:
+def test_what_cannot_be_taken_is_said(machines: Hosts) -> None:
     """Somebody writes there; nobody is there; and what is offered makes no sense."""
-    one, other, gone = place.store("here"), place.store("there"), place.store("away")
+    one, other, gone = machines.store("here"), machines.store("there"), machines.store("away")
     region = filled(one, "m", b"x" * 100, keep_last=True)
     taken, nowhere = other.get(one.where("m")), _at(gone)
     gone.close()

@@ -155,14 +155,14 @@ def test_time_in_which_a_process_was_stopped_itself_is_not_held_against_others(
     """Whoever wakes up after long has not heard of anybody, and nobody is lost for that."""
 
     def watch(talk: Talk, child: Child) -> None:
-        talk.host.watch([A], patience=1.5)
+        talk.host.watch([A], patience=2.5)
         child.say(["watching"])
         assert talk.host.wait(lambda: bool(talk.ears.losses), 5.0) is False
 
     child = Child(B, places, watch)
     assert child.hear() == ["watching"]
     os.kill(child.number, signal.SIGSTOP)
-    time.sleep(3.0)
+    time.sleep(3.5)
     os.kill(child.number, signal.SIGCONT)
     assert child.join() == 0
     assert a.ears.losses == []

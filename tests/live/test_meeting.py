@@ -11,7 +11,8 @@ import pytest
 from solvent.net import Codec, Host, PeerFault, TcpTransport, Unwelcome, meet
 from solvent.net.handshake import FORGETFUL
 from solvent.protocols.machine import Message, NodeId
-from tests.live.networks import Listener, identity, run, until
+from tests.live.networks import Listener, identity, until
+from tests.loop import in_loop
 from tests.unit.net.scripted import Scripted
 
 A, B = NodeId(0), NodeId(1)
@@ -35,171 +36,148 @@ def _heard(host: Host[Any]) -> list[Any]:
     return [event for event in host.state[2:] if isinstance(event, tuple)]
 
 
-def test_who_is_there_is_told() -> None:
+@in_loop
+async def test_who_is_there_is_told() -> None:
     """A node that knows an address and not who is there finds out, if it knows name and secret."""
-
-    async def test() -> None:
-        way, host = await _started(7)
-        assert await meet(identity(1), way.address) == 7
-        assert await meet(identity(1), way.address, NodeId(7)) == 7
-        with pytest.raises(Unwelcome, match="it wants node 3"):
-            await meet(identity(1), way.address, NodeId(3))
-        with pytest.raises(Unwelcome, match="the run `another`"):
-            await meet(identity(1, run="another"), way.address)
-        with pytest.raises(Unwelcome, match="does not know the secret"):
-            await meet(identity(1, secret=b"another"), way.address)
-        await host.stop()
-        with pytest.raises(ConnectionRefusedError):
-            await meet(identity(1), way.address)
-
-    run(test())
+    way, host = await _started(7)
+    assert await meet(identity(1), way.address) == 7
+    assert await meet(identity(1), way.address, NodeId(7)) == 7
+    with pytest.raises(Unwelcome, match="it wants node 3"):
+        await meet(identity(1), way.address, NodeId(3))
+    with pytest.raises(Unwelcome, match="the run `another`"):
+        await meet(identity(1, run="another"), way.address)
+    with pytest.raises(Unwelcome, match="does not know the secret"):
+        await meet(identity(1, secret=b"another"), way.address)
+    await host.stop()
+    with pytest.raises(ConnectionRefusedError):
+        await meet(identity(1), way.address)
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x00\x00\x00\x03abc", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_who_is_no_node_is_told_apart(answer: bytes) -> None:
+@in_loop
+async def test_who_is_no_node_is_told_apart(answer: bytes) -> None:
     """Whatever answers at an address that is no node is an error, and no crash."""
 
-    async def test() -> None:
-        async def say(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(answer)
-            writer.close()
+    async def say(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        writer.close()
 
-        server = await asyncio.start_server(say, "127.0.0.1", 0)
-        with pytest.raises((Unwelcome, OSError)):
-            await meet(identity(1), server.sockets[0].getsockname())
-        server.close()
-
-    run(test())
+    server = await asyncio.start_server(say, "127.0.0.1", 0)
+    with pytest.raises((Unwelcome, OSError)):
+        await meet(identity(1), server.sockets[0].getsockname())
+    server.close()
 
 
-def test_a_node_that_comes_with_another_birth_is_refused() -> None:
+@in_loop
+async def test_a_node_that_comes_with_another_birth_is_refused() -> None:
     """Whoever knows it under the former one says nothing more to it, and takes nothing from it."""
-
-    async def test() -> None:
-        listener = Listener()
-        way, host = await _started(0, listener=listener, birth="zero")
-        assert await meet(identity(1, birth="first"), way.address) == 0
-        with pytest.raises(Unwelcome) as refused:
-            await meet(identity(1, birth="second"), way.address)
-        assert str(refused.value) == FORGETFUL
-        # One that does not speak of its birth is taken as it is.
-        assert await meet(identity(1), way.address) == 0
-        await host.stop()
-
-    run(test())
+    listener = Listener()
+    way, host = await _started(0, listener=listener, birth="zero")
+    assert await meet(identity(1, birth="first"), way.address) == 0
+    with pytest.raises(Unwelcome) as refused:
+        await meet(identity(1, birth="second"), way.address)
+    assert str(refused.value) == FORGETFUL
+    # One that does not speak of its birth is taken as it is.
+    assert await meet(identity(1), way.address) == 0
+    await host.stop()
 
 
-def test_a_node_that_is_dialled_and_has_another_birth_is_refused() -> None:
+@in_loop
+async def test_a_node_that_is_dialled_and_has_another_birth_is_refused() -> None:
     """The dialler notices, and tells once."""
-
-    async def test() -> None:
-        listener = Listener()
-        mine, host = await _started(0, listener=listener, birth="zero")
-        other, first = await _started(1, birth="first")
-        mine.know(B, *other.address)
-        host._transport.send(B, Word("one"))
-        host._transport.flush()
-        await until(lambda: _heard(first) == [(A, Word("one"))])
-        await first.stop()
-        _, second = await _started(1, birth="second", port=other.address[1])
-        host._transport.send(B, Word("two"))
-        host._transport.flush()
-        await until(lambda: [PeerFault("node 1", FORGETFUL)] == listener.outcomes)
-        assert _heard(second) == []
-        await second.stop()
-        await host.stop()
-
-    run(test())
+    listener = Listener()
+    mine, host = await _started(0, listener=listener, birth="zero")
+    other, first = await _started(1, birth="first")
+    mine.know(B, *other.address)
+    host._transport.send(B, Word("one"))
+    host._transport.flush()
+    await until(lambda: _heard(first) == [(A, Word("one"))])
+    await first.stop()
+    _, second = await _started(1, birth="second", port=other.address[1])
+    host._transport.send(B, Word("two"))
+    host._transport.flush()
+    await until(lambda: [PeerFault("node 1", FORGETFUL)] == listener.outcomes)
+    assert _heard(second) == []
+    await second.stop()
+    await host.stop()
 
 
-def test_a_node_answers_one_that_it_did_not_know() -> None:
+@in_loop
+async def test_a_node_answers_one_that_it_did_not_know() -> None:
     """Who dials says where it is to be found; that does where nobody else knows."""
-
-    async def test() -> None:
-        mine, host = await _started(0)
-        theirs, other = await _started(1)
-        theirs.know(A, *mine.address)
-        theirs.send(A, Word("hello"))
-        theirs.flush()
-        await until(lambda: _heard(host) == [(B, Word("hello"))])
-        mine.send(B, Word("welcome"))
-        mine.flush()
-        await until(lambda: _heard(other) == [(A, Word("welcome"))])
-        await host.stop()
-        await other.stop()
-
-    run(test())
+    mine, host = await _started(0)
+    theirs, other = await _started(1)
+    theirs.know(A, *mine.address)
+    theirs.send(A, Word("hello"))
+    theirs.flush()
+    await until(lambda: _heard(host) == [(B, Word("hello"))])
+    mine.send(B, Word("welcome"))
+    mine.flush()
+    await until(lambda: _heard(other) == [(A, Word("welcome"))])
+    await host.stop()
+    await other.stop()
 
 
-def test_who_knows_better_where_a_node_is_is_asked() -> None:
+@in_loop
+async def test_who_knows_better_where_a_node_is_is_asked() -> None:
     """And where that is wrong, another place is tried."""
-
-    async def test() -> None:
-        theirs, other = await _started(1)
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            nowhere = probe.getsockname()[:2]
-        for table, known in (({B: nowhere}, theirs.address), ({B: theirs.address}, nowhere)):
-            mine, host = await _started(0, peers=table, find={B: known}.get)
-            before = len(_heard(other))
-            mine.send(B, Word("found"))
-            mine.flush()
-            await until(lambda before=before: len(_heard(other)) > before)  # type: ignore[misc]
-            await host.stop()
-        await other.stop()
-
-    run(test())
+    theirs, other = await _started(1)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        nowhere = probe.getsockname()[:2]
+    for table, known in (({B: nowhere}, theirs.address), ({B: theirs.address}, nowhere)):
+        mine, host = await _started(0, peers=table, find={B: known}.get)
+        before = len(_heard(other))
+        mine.send(B, Word("found"))
+        mine.flush()
+        await until(lambda before=before: len(_heard(other)) > before)  # type: ignore[misc]
+        await host.stop()
+    await other.stop()
 
 
-def test_a_forgotten_node_hears_nothing_more_until_it_is_known_again() -> None:
+@in_loop
+async def test_a_forgotten_node_hears_nothing_more_until_it_is_known_again() -> None:
     """What is said to it is dropped, and nobody dials it for ever."""
-
-    async def test() -> None:
-        mine, host = await _started(0)
-        theirs, other = await _started(1)
-        mine.know(B, *theirs.address)
-        for text in ("one", "two"):
-            mine.send(B, Word(text))
-            mine.flush()
-        await until(lambda: len(_heard(other)) == 2)
-        mine.forget(B)
-        mine.send(B, Word("lost"))
+    mine, host = await _started(0)
+    theirs, other = await _started(1)
+    mine.know(B, *theirs.address)
+    for text in ("one", "two"):
+        mine.send(B, Word(text))
         mine.flush()
-        assert mine.counters.messages_dropped == 1
-        mine.know(B, *theirs.address)
-        mine.send(B, Word("three"))
-        mine.flush()
-        await until(lambda: [message.text for _, message in _heard(other)] == ["one", "two", "three"])
-        await host.stop()
-        await other.stop()
+    await until(lambda: len(_heard(other)) == 2)
+    mine.forget(B)
+    mine.send(B, Word("lost"))
+    mine.flush()
+    assert mine.counters.messages_dropped == 1
+    mine.know(B, *theirs.address)
+    mine.send(B, Word("three"))
+    mine.flush()
+    await until(lambda: [message.text for _, message in _heard(other)] == ["one", "two", "three"])
+    await host.stop()
+    await other.stop()
 
-    run(test())
 
-
-def test_what_is_to_be_done_before_is_done_before() -> None:
+@in_loop
+async def test_what_is_to_be_done_before_is_done_before() -> None:
     """The node listens, but its machine begins only afterwards; what goes wrong leaves nothing behind."""
+    way = TcpTransport(identity(0), Codec(Word))
+    host: Host[Any] = Host(Scripted(), way)
+    seen = list[Any]()
 
-    async def test() -> None:
-        way = TcpTransport(identity(0), Codec(Word))
-        host: Host[Any] = Host(Scripted(), way)
-        seen = list[Any]()
+    async def before() -> None:
+        seen.append(await meet(identity(1), way.address))
+        with pytest.raises(Exception, match="not been started"):
+            _ = host.state
 
-        async def before() -> None:
-            seen.append(await meet(identity(1), way.address))
-            with pytest.raises(Exception, match="not been started"):
-                _ = host.state
+    await host.start(before)
+    assert seen == [0]
+    assert host.state == ((), 0)
+    await host.stop()
 
-        await host.start(before)
-        assert seen == [0]
-        assert host.state == ((), 0)
-        await host.stop()
+    async def fails() -> None:
+        raise ValueError("before")
 
-        async def fails() -> None:
-            raise ValueError("before")
-
-        again = TcpTransport(identity(0), Codec(Word))
-        with pytest.raises(ValueError, match="before"):
-            await Host(Scripted(), again).start(fails)
-        with pytest.raises(ConnectionRefusedError):
-            await meet(identity(1), again.address)
-
-    run(test())
+    again = TcpTransport(identity(0), Codec(Word))
+    with pytest.raises(ValueError, match="before"):
+        await Host(Scripted(), again).start(fails)
+    with pytest.raises(ConnectionRefusedError):
+        await meet(identity(1), again.address)

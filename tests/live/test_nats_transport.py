@@ -18,6 +18,7 @@ from solvent.store.nats_client import Servers
 from solvent_lab.models.talker import Say, Talker, TalkMessage
 from tests.live.networks import Listener, identity, run, until
 from tests.live.store_servers import served, server
+from tests.loop import in_loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,141 +78,123 @@ def test_a_batch_larger_than_the_server_takes_goes_in_pieces() -> None:
         run(test(small.url))
 
 
-def test_a_message_too_large_is_reported_and_the_others_go(url: str) -> None:
+@in_loop
+async def test_a_message_too_large_is_reported_and_the_others_go(url: str) -> None:
     """What fits no frame is dropped here, not at the other side, and is not counted as waiting."""
-
-    async def test() -> None:
-        pair = Pair(url, name="large", codec=Codec(str, max_frame_bytes=1000))
-        one, _ = await pair.open()
-        for text in ("a", "x" * 2000, "b"):
-            one.send(B, text)
-        one.flush()
-        one.send(B, "x" * 2000)
-        one.flush()
-        await until(lambda: pair.got == ["a", "b"])
-        assert {fault.reason for fault in pair.faults} == {"a message `str` too large for a frame: not sent"}
-        assert (one.counters.messages_dropped, one._waiting_count) == (2, 0)
-        await pair.close()
-
-    run(test())
+    pair = Pair(url, name="large", codec=Codec(str, max_frame_bytes=1000))
+    one, _ = await pair.open()
+    for text in ("a", "x" * 2000, "b"):
+        one.send(B, text)
+    one.flush()
+    one.send(B, "x" * 2000)
+    one.flush()
+    await until(lambda: pair.got == ["a", "b"])
+    assert {fault.reason for fault in pair.faults} == {"a message `str` too large for a frame: not sent"}
+    assert (one.counters.messages_dropped, one._waiting_count) == (2, 0)
+    await pair.close()
 
 
-def test_nonsense_is_dropped_and_reported_once(url: str) -> None:
+@in_loop
+async def test_nonsense_is_dropped_and_reported_once(url: str) -> None:
     """Whatever somebody publishes to a node, it tells of it and goes on; a batch beyond the limit is refused."""
+    pair = Pair(url, name="nonsense", codec=Codec(str, max_frame_bytes=1000))
+    one, two = await pair.open()
+    client = await Servers(read_address(url)).first(5)
+    subject = f"{two._subjects}.{B}"
+    body = msgspec.msgpack.encode(["hello"])
 
-    async def test() -> None:
-        pair = Pair(url, name="nonsense", codec=Codec(str, max_frame_bytes=1000))
-        one, two = await pair.open()
-        client = await Servers(read_address(url)).first(5)
-        subject = f"{two._subjects}.{B}"
-        body = msgspec.msgpack.encode(["hello"])
+    def piece(data: bytes, *said: int) -> bytes:
+        return msgspec.msgpack.encode(Piece(1, A, *said, data, two._proof(B, (A, *said), data)))
 
-        def piece(data: bytes, *said: int) -> bytes:
-            return msgspec.msgpack.encode(Piece(1, A, *said, data, two._proof(B, (A, *said), data)))
-
-        good = piece(body, 1, 0, 1)
-        for data, reason in (
-            (b"\xc1", "no piece of a message"),
-            (msgspec.msgpack.encode(Piece(9, A, 1, 0, 1, b"")), "it speaks version 9"),
-            (msgspec.msgpack.encode(Piece(1, A, 1, 0, 1, body)), "it does not know the secret"),
-            (good.replace(b"hello", b"jello"), "it does not know the secret"),
-            (piece(b"\xc1", 1, 0, 1), "not a message of this protocol"),
-            (piece(body, 1, 3, 1), "a piece that cannot be"),
-            (piece(b"x" * 1001, 1, 0, 1), "a batch of more than 1000 bytes"),
-        ):
-            before = two.counters.peer_faults
-            await client.publish(subject, data)
-            await client.flush()
-            await until(lambda before=before: two.counters.peer_faults > before)  # type: ignore[misc]
-            assert reason in pair.faults[-1].reason
-        assert len(pair.faults) == 6
-        for data in (piece(body[:3], 2, 0, 3), piece(body[3:], 2, 2, 3), piece(body, 3, 1, 2), good):
-            # A piece is missing, a batch has no beginning; and then one that is whole.
-            await client.publish(subject, data)
-        await until(lambda: pair.got == ["hello"])
-        await client.close()
-        await pair.close()
-        del one
-
-    run(test())
+    good = piece(body, 1, 0, 1)
+    for data, reason in (
+        (b"\xc1", "no piece of a message"),
+        (msgspec.msgpack.encode(Piece(9, A, 1, 0, 1, b"")), "it speaks version 9"),
+        (msgspec.msgpack.encode(Piece(1, A, 1, 0, 1, body)), "it does not know the secret"),
+        (good.replace(b"hello", b"jello"), "it does not know the secret"),
+        (piece(b"\xc1", 1, 0, 1), "not a message of this protocol"),
+        (piece(body, 1, 3, 1), "a piece that cannot be"),
+        (piece(b"x" * 1001, 1, 0, 1), "a batch of more than 1000 bytes"),
+    ):
+        before = two.counters.peer_faults
+        await client.publish(subject, data)
+        await client.flush()
+        await until(lambda before=before: two.counters.peer_faults > before)  # type: ignore[misc]
+        assert reason in pair.faults[-1].reason
+    assert len(pair.faults) == 6
+    for data in (piece(body[:3], 2, 0, 3), piece(body[3:], 2, 2, 3), piece(body, 3, 1, 2), good):
+        # A piece is missing, a batch has no beginning; and then one that is whole.
+        await client.publish(subject, data)
+    await until(lambda: pair.got == ["hello"])
+    await client.close()
+    await pair.close()
+    del one
 
 
-def test_nodes_with_different_secrets_or_runs_do_not_talk(url: str) -> None:
+@in_loop
+async def test_nodes_with_different_secrets_or_runs_do_not_talk(url: str) -> None:
     """Messages of another secret are refused; those of another run are not even heard."""
-
-    async def test() -> None:
-        pair, other = Pair(url, name="one", secrets=(b"one", b"two")), Pair(url, name="another")
-        one, two = await pair.open()
-        stranger, _ = await other.open()
-        for way in (one, stranger):
-            way.send(B, "hello")
-            way.flush()
-        await until(lambda: two.counters.peer_faults == 1 and other.got == ["hello"])
-        assert pair.got == []
-        assert [fault.reason for fault in pair.faults] == ["it does not know the secret of this run"]
-        await pair.close()
-        await other.close()
-
-    run(test())
+    pair, other = Pair(url, name="one", secrets=(b"one", b"two")), Pair(url, name="another")
+    one, two = await pair.open()
+    stranger, _ = await other.open()
+    for way in (one, stranger):
+        way.send(B, "hello")
+        way.flush()
+    await until(lambda: two.counters.peer_faults == 1 and other.got == ["hello"])
+    assert pair.got == []
+    assert [fault.reason for fault in pair.faults] == ["it does not know the secret of this run"]
+    await pair.close()
+    await other.close()
 
 
-def test_a_server_that_is_killed_and_comes_back_costs_no_word() -> None:
+@in_loop
+async def test_a_server_that_is_killed_and_comes_back_costs_no_word() -> None:
     """Words said before, while and after the server is away are all heard, once."""
-
-    async def test() -> None:
-        with server() as one_server:
-            hosts = []
-            for number in (0, 1):
-                way = NatsTransport(identity(number), Codec(wire_type(TalkMessage)), one_server.url)
-                machine = Linked(Talker(), me=NodeId(number), peers=(A, B), resend_after=50, tells_all_taken=True)
-                hosts.append((way, Host(machine, way, application=Listener())))
-                await hosts[-1][1].start()
-            (_, first), (way, second) = hosts
-            for number in range(300):
-                first.request(Say(B))
-                if number == 100:
-                    await until(lambda: A in second.state.inner.listening)
-                    one_server.kill()
-                if number == 200:
-                    await asyncio.to_thread(one_server.start)
-                await asyncio.sleep(0)
-            await until(lambda: second.state.inner.listening[A].heard == 300 and first.state.unacknowledged == 0)
-            assert way.connections == 2
-            for _, host in hosts:
-                await host.stop()
-
-    run(test())
+    with server() as one_server:
+        hosts = []
+        for number in (0, 1):
+            way = NatsTransport(identity(number), Codec(wire_type(TalkMessage)), one_server.url)
+            machine = Linked(Talker(), me=NodeId(number), peers=(A, B), resend_after=50, tells_all_taken=True)
+            hosts.append((way, Host(machine, way, application=Listener())))
+            await hosts[-1][1].start()
+        (_, first), (way, second) = hosts
+        for number in range(300):
+            first.request(Say(B))
+            if number == 100:
+                await until(lambda: A in second.state.inner.listening)
+                one_server.kill()
+            if number == 200:
+                await asyncio.to_thread(one_server.start)
+            await asyncio.sleep(0)
+        await until(lambda: second.state.inner.listening[A].heard == 300 and first.state.unacknowledged == 0)
+        assert way.connections == 2
+        for _, host in hosts:
+            await host.stop()
 
 
-def test_a_paused_node_gets_everything_later(url: str) -> None:
+@in_loop
+async def test_a_paused_node_gets_everything_later(url: str) -> None:
     """What comes while a node has too much to do is kept, and delivered in order."""
-
-    async def test() -> None:
-        pair = Pair(url, name="pause")
-        one, two = await pair.open()
-        two.pause()
-        for number in range(1000):
-            one.send(B, str(number))
-            one.flush()
-        await until(lambda: one.counters.messages_sent == 1000)
-        assert pair.got == []
-        two.resume()
-        await until(lambda: len(pair.got) == 1000)
-        assert pair.got == [str(number) for number in range(1000)]
-        await pair.close()
-
-    run(test())
+    pair = Pair(url, name="pause")
+    one, two = await pair.open()
+    two.pause()
+    for number in range(1000):
+        one.send(B, str(number))
+        one.flush()
+    await until(lambda: one.counters.messages_sent == 1000)
+    assert pair.got == []
+    two.resume()
+    await until(lambda: len(pair.got) == 1000)
+    assert pair.got == [str(number) for number in range(1000)]
+    await pair.close()
 
 
-def test_no_server_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_no_server_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A node that reaches no server does not start."""
     monkeypatch.setattr("solvent.runs.nodes.nats_transport.SECONDS_TO_CONNECT", 0.2)
-
-    async def test() -> None:
-        way = NatsTransport(identity(0), Codec(str), "nats://127.0.0.1:9")
-        with pytest.raises(StoreError) as caught:
-            await way.open(lambda *_: None, lambda _: None)
-        assert caught.value.code == "E402"
-        await way.close()
-
-    run(test())
+    way = NatsTransport(identity(0), Codec(str), "nats://127.0.0.1:9")
+    with pytest.raises(StoreError) as caught:
+        await way.open(lambda *_: None, lambda _: None)
+    assert caught.value.code == "E402"
+    await way.close()

@@ -23,6 +23,7 @@ from solvent.net.private_folder import MEMORY, default_base
 from solvent.net.secrecy import own_secret
 from solvent.runs.nodes.control import Line
 from tests.live.data_hosts import Child
+from tests.loop import in_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,20 +112,17 @@ def test_another_user_does_not_get_into_a_space(
 
 
 @pytest.mark.parametrize("given", [{}, {"secret": False}, {"secret": "a guess"}])
-def test_another_user_does_not_get_the_lock_of_a_ring(
+@in_loop
+async def test_another_user_does_not_get_the_lock_of_a_ring(
     stranger: Callable[[Callable[[], str]], str], given: dict[str, Any]
 ) -> None:
     """Through the port of this machine another user does not join; the same user does, and takes the lock."""
-
-    async def test() -> None:
-        async with solvent.ring.join() as ring:
-            refused = await asyncio.to_thread(stranger, lambda: _lock(join=ring.address, **given))
-            assert refused == "N132"
-            child = Child(lambda say: say(_lock(join=ring.address)))
-            assert await asyncio.to_thread(child.hear) == "taken"
-            await asyncio.to_thread(child.end)
-
-    asyncio.run(test())
+    async with solvent.ring.join() as ring:
+        refused = await asyncio.to_thread(stranger, lambda: _lock(join=ring.address, **given))
+        assert refused == "N132"
+        child = Child(lambda say: say(_lock(join=ring.address)))
+        assert await asyncio.to_thread(child.hear) == "taken"
+        await asyncio.to_thread(child.end)
 
 
 def test_another_user_gives_no_program_to_a_node(stranger: Callable[[Callable[[], str]], str], tmp_path: Path) -> None:

@@ -15,19 +15,13 @@ import pytest
 
 from solvent.errors import DataProblem, Misuse
 from solvent.handover import HandleState
-from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 PROCESSES = 8
 CYCLES = 25
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
 
 
 def test_eight_processes_count_exactly(place: Scene) -> None:

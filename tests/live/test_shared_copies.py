@@ -13,7 +13,7 @@ import pytest
 
 import solvent
 from solvent.handover import joining
-from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from tests.live.data_hosts import Child
 
 SIZE = 300_000
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
 
 
 @pytest.fixture(name="counting")

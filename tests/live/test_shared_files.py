@@ -11,18 +11,12 @@ import pytest
 
 from solvent.handover.data.roll import Roll
 from solvent.net.direct import places
-from tests.live.shared_processes import Scene, count, scene, until
+from tests.live.shared_processes import Scene, count, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 FEW = 12
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
 
 
 def _open_files() -> list[int]:

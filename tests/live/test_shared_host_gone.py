@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import solvent
-from tests.live.shared_processes import MAX_SECONDS, Scene, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tests.live.data_hosts import Child
 
 SIZE = 100
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
 
 
 def _writer(place: Scene, *, is_released: bool = True, size: int | None = SIZE, **options: Any) -> tuple[Child, str]:

@@ -12,21 +12,15 @@ import pytest
 
 import solvent
 from solvent.handover import HandleState
-from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from solvent.handover import BlockingHandle
 
 SIZE = 3_000_000
 TOTAL = 5000
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
 
 
 def test_processes_of_three_hosts_count_exactly(place: Scene) -> None:

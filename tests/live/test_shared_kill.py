@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -11,18 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import solvent
-from tests.live.shared_processes import MAX_SECONDS, PATIENCE, Scene, count, counted, scene, until
+from tests.live.shared_processes import MAX_SECONDS, PATIENCE, Scene, count, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.live.data_hosts import Child
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
+    from collections.abc import Callable
 
 
 def test_what_a_killed_holder_had_released_comes_back(place: Scene) -> None:
@@ -106,42 +97,3 @@ def test_a_stopped_process_of_this_host_is_not_taken_for_dead(place: Scene) -> N
         assert len(space.members) == 2
         child.kill()
         handle.acquire(timeout=MAX_SECONDS)
-
-
-def test_a_counter_stays_exact_while_processes_are_killed(place: Scene) -> None:
-    """Each count that was released counts once, whoever is killed and when."""
-    draw = random.Random(11)
-
-    def work(say: Callable[[str], None]) -> None:
-        with place.space() as mine, mine.handle("counter", size=8) as own:
-            while True:
-                count(own)
-                say("x")
-
-    with place.space() as space, space.handle("counter", size=8) as handle:
-        said = killed = 0
-        children = [place.start(work) for _ in range(4)]
-        for child in children:
-            said += child.hear() == "x"
-        for _ in range(6):
-            time.sleep(draw.uniform(0.0, 0.1))
-            child = children.pop(draw.randrange(len(children)))
-            said += _said_until_killed(child)
-            killed += 1
-            children.append(place.start(work))
-        for child in children:
-            said += _said_until_killed(child)
-            killed += 1
-        until(lambda: len(space.members) == 1)
-        # Who was killed may have released a count and not have said so.
-        assert said <= counted(handle) <= said + killed
-        assert said > 0
-
-
-def _said_until_killed(child: Child) -> int:
-    """Kill a process; count the lines that it had said and nobody had heard."""
-    os.kill(child.number, signal.SIGKILL)
-    lines = 0
-    while child.hear():
-        lines += 1
-    return lines

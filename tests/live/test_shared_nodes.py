@@ -63,7 +63,7 @@ def test_examples_end_as_in_one_process(kind: str, name: str, nodes: int, tmp_pa
         assert (again.code, again.out) == (0, result.out)
 
 
-@pytest.mark.parametrize("kind,options", [("nats", ["--no-local"]), ("sqlite", [])])
+@pytest.mark.parametrize("kind,options", [pytest.param("nats", ["--no-local"], marks=pytest.mark.soak), ("sqlite", [])])
 def test_a_killed_node_and_a_killed_launcher_cost_nothing(kind: str, options: list[str], tmp_path: Path) -> None:
     """A node is taken over by another process while nobody who started the run is there; somebody else collects it."""
     program = sum_program(tmp_path, COUNT)
@@ -86,7 +86,7 @@ def test_a_killed_node_and_a_killed_launcher_cost_nothing(kind: str, options: li
 
 def test_a_spare_takes_over(tmp_path: Path) -> None:
     """A process that has no node yet takes over for one that is killed, and who waits is told."""
-    words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--spares", "1", "--ttl", "1"]
+    words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--spares", "1", "--ttl", "2"]
     with shared(str(tmp_path / "store.db"), *words) as run:
         busy = {one.process for one in run.all_react(2).values()}
         (spare,) = set(run.members()) - busy
@@ -142,10 +142,10 @@ def test_a_server_that_is_away_for_a_while_costs_nothing(tmp_path: Path) -> None
 def test_a_function_may_keep_the_lock_of_the_interpreter(tmp_path: Path) -> None:
     """For more than two leases no thread of its process runs; nobody takes its node over."""
     words = sum_program(tmp_path, 2)
-    text = "import ctypes\n\ndef slow(one, other):\n    ctypes.PyDLL(None).usleep(2_500_000)\n    return one + other\n"
+    text = "import ctypes\n\ndef slow(one, other):\n    ctypes.PyDLL(None).usleep(4_500_000)\n    return one + other\n"
     (tmp_path / "slow.py").write_text(text, encoding="utf-8")
     store = str(tmp_path / "store.db")
-    result = solvent(*words, "--nodes", "2", "--ttl", "1", "--no-local", "--store", store, "--format", "json")
+    result = solvent(*words, "--nodes", "2", "--ttl", "2", "--no-local", "--store", store, "--format", "json")
     assert (result.json["solution"], result.json["restarts"]) == (total(2), 0)
 
 
@@ -202,16 +202,6 @@ def test_ctrl_c_halts_the_run_but_not_of_who_watches(tmp_path: Path) -> None:
         assert sum(map(int, re.findall(r"\d+", json.loads(out)["solution"]))) == COUNT * (COUNT + 1) // 2
         assert run.wait_for_end() == "halted"
         assert not run.members()
-
-
-def test_what_fails_is_told_as_in_one_process(tmp_path: Path) -> None:
-    """A reaction that fails ends the run with the error and the place that a run in one process names."""
-    program = tmp_path / "fails.hocl"
-    program.write_text("let over = replace x::int by 1 / x if x == 0 in\n<0, 4, over>", encoding="utf-8")
-    here = solvent("run", program)
-    there = solvent("run", program, "--nodes", "2", "--store", tmp_path / "store.db")
-    assert (there.code, there.out) == (here.code, here.out)
-    assert here.err.strip() in there.err
 
 
 @pytest.mark.parametrize(

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import solvent
-from tests.live.shared_processes import MAX_SECONDS, Scene, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from solvent.handover import BlockingHandle
     from tests.live.data_hosts import Child
 
 SIZE, WHOLE = 192, (0, 192)
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
 
 
 def _write(handle: BlockingHandle, text: bytes, start: int, end: int) -> None:
@@ -134,58 +125,3 @@ def test_data_that_is_torn_in_a_part_can_be_made_anew(place: Scene, torn: int | 
         handle.release()
         _write(handle, b"b", 0, 10)
         assert _read(handle) == "b10 \x00182"
-
-
-@pytest.mark.parametrize("hosts", [1, 2])
-def test_counters_in_parts_stay_exact_while_processes_are_killed(place: Scene, hosts: int) -> None:
-    """Each count that was released counts once, in parts that overlap and in the whole; on one host and on two."""
-    draw = random.Random(12)
-
-    def work(say: Callable[[str], None], seed: float, host: str, **options: str) -> None:
-        mine_draw = random.Random(seed)
-        with place.space(host, patience=3.0, **options) as mine, mine.handle("d") as own:
-            while True:
-                first = mine_draw.randrange(8)
-                last = min(7, first + mine_draw.randrange(3))
-                if mine_draw.random() < 0.1:
-                    view = own.acquire("write", timeout=MAX_SECONDS)
-                else:
-                    view = own.acquire("write", offset=8 * first, length=8 * (last - first + 1), timeout=MAX_SECONDS)
-                for at in range(0, len(view), 8):
-                    view[at : at + 8] = (int.from_bytes(view[at : at + 8], "little") + 1).to_bytes(8, "little")
-                cells = len(view) // 8
-                own.release()
-                say(str(cells))
-
-    with place.space("h0", patience=3.0) as space, space.handle("d", size=64) as handle:
-        handle.acquire()
-        handle.release()
-
-        def start(number: int) -> Child:
-            seed, host = draw.random(), number % hosts
-            return place.start(lambda say: work(say, seed, f"h{host}", **{"join": space.address} if host else {}))
-
-        for host in range(1, hosts):
-            # What was released survives as long as the host has another process.
-            place.serve(f"h{host}", join=space.address, patience=3.0)
-        said, children = 0, [start(number) for number in range(4)]
-        for _ in range(8):
-            said += sum(int(child.hear()) for child in children)
-            time.sleep(draw.uniform(0.0, 0.1))
-            killed = draw.randrange(4)
-            said += _said_until_killed(children[killed])
-            children[killed] = start(killed)
-        said += sum(_said_until_killed(child) for child in children)
-        view = handle.acquire(timeout=MAX_SECONDS)
-        counted = sum(int.from_bytes(view[at : at + 8], "little") for at in range(0, 64, 8))
-        # Who is killed may have released what it could not say any more.
-        assert said <= counted <= said + 12 * 8
-
-
-def _said_until_killed(child: Child) -> int:
-    """Kill a process; add up what it had said and nobody had heard."""
-    os.kill(child.number, signal.SIGKILL)
-    said = 0
-    while line := child.hear():
-        said += int(line)
-    return said

@@ -7,22 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.live.shared_processes import MAX_SECONDS, Scene, scene
+from tests.live.shared_processes import MAX_SECONDS, Scene
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from solvent.handover import BlockingHandle
     from solvent.handover.claiming import Mode
     from tests.live.data_hosts import Child
 
 STEP, TIMES = 1000, 40
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
 
 
 def _count(handle: BlockingHandle, offset: int) -> None:
@@ -75,8 +69,7 @@ def _end(handle: BlockingHandle) -> None:
     handle.release()
 
 
-@pytest.mark.parametrize("modes", [["write"], ["read"], ["read", "write"]], ids="-".join)
-@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize("hosts, modes", [(1, ["write"]), (2, ["read"]), (2, ["read", "write"])])
 def test_parts_outlive_the_departure_of_their_writers(place: Scene, hosts: int, modes: list[Mode]) -> None:
     """Who writes a part and leaves is missed by nobody, though others claim all in the same moment."""
     there = f"host{hosts - 1}"

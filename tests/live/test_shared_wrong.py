@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import Misuse, SolventError
-from tests.live.shared_processes import MAX_SECONDS, PATIENCE, Scene, scene, until
+from tests.live.shared_processes import MAX_SECONDS, PATIENCE, Scene, until
+from tests.loop import in_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,12 +39,6 @@ def break_in(space: Any, handle: Any = None, *, is_now: bool = False) -> None:
         thread = threading.Thread(target=space._node.wake)
         thread.start()
         thread.join()
-
-
-@pytest.fixture(name="place")
-def _place() -> Iterator[Scene]:
-    with scene() as some:
-        yield some
 
 
 def test_process_whose_part_has_ended_holds_up_nobody(place: Scene) -> None:
@@ -115,56 +110,47 @@ def locked(place: Scene) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_other_coroutines_go_on_while_one_waits_for_locked_memory(place: Scene, claim: dict[str, Any]) -> None:
+@in_loop
+async def test_other_coroutines_go_on_while_one_waits_for_locked_memory(place: Scene, claim: dict[str, Any]) -> None:
     """Who acquires what another one of its host has locked waits, and the loop does not: else this would never end."""
+    async with place.space(patience=100 * PATIENCE) as space, space.handle("m", size=100) as handle:
+        await handle.acquire()
+        handle.release()
+        with locked(place):
+            acquiring = asyncio.create_task(handle.acquire(**claim))
+            done, _ = await asyncio.wait([acquiring], timeout=0.1)
+            assert not done
+        assert len(await acquiring) == claim.get("length", 100)
 
-    async def run() -> None:
-        async with place.space(patience=100 * PATIENCE) as space, space.handle("m", size=100) as handle:
-            await handle.acquire()
-            handle.release()
+
+@pytest.mark.parametrize("claim", CLAIMS)
+@in_loop
+async def test_who_makes_data_waits_for_who_has_locked_what_was_left(place: Scene, claim: dict[str, Any]) -> None:
+    """Memory that an earlier run has left is removed when nobody has it any more; it was an error at once."""
+    async with place.space() as space, space.handle("m", size=100) as handle:
+        with place.store() as store:
+            store.create("m", 50)
             with locked(place):
                 acquiring = asyncio.create_task(handle.acquire(**claim))
                 done, _ = await asyncio.wait([acquiring], timeout=0.1)
                 assert not done
-            assert len(await acquiring) == claim.get("length", 100)
-
-    asyncio.run(run())
+        assert len(await acquiring) == claim.get("length", 100)
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_who_makes_data_waits_for_who_has_locked_what_was_left(place: Scene, claim: dict[str, Any]) -> None:
-    """Memory that an earlier run has left is removed when nobody has it any more; it was an error at once."""
-
-    async def run() -> None:
-        async with place.space() as space, space.handle("m", size=100) as handle:
-            with place.store() as store:
-                store.create("m", 50)
-                with locked(place):
-                    acquiring = asyncio.create_task(handle.acquire(**claim))
-                    done, _ = await asyncio.wait([acquiring], timeout=0.1)
-                    assert not done
-            assert len(await acquiring) == claim.get("length", 100)
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_coroutine_that_waits_for_locked_memory_can_be_cancelled(place: Scene, claim: dict[str, Any]) -> None:
+@in_loop
+async def test_coroutine_that_waits_for_locked_memory_can_be_cancelled(place: Scene, claim: dict[str, Any]) -> None:
     """It does not wait until that is free, as long as that may take."""
-
-    async def run() -> None:
-        async with place.space(patience=100 * PATIENCE) as space, space.handle("m", size=100) as handle:
-            await handle.acquire()
-            handle.release()
-            with locked(place):
-                acquiring = asyncio.create_task(handle.acquire(**claim))
-                await asyncio.wait([acquiring], timeout=0.1)
-                acquiring.cancel()
-                done, _ = await asyncio.wait([acquiring], timeout=MAX_SECONDS)
-                assert done
-                assert acquiring.cancelled()
-
-    asyncio.run(run())
+    async with place.space(patience=100 * PATIENCE) as space, space.handle("m", size=100) as handle:
+        await handle.acquire()
+        handle.release()
+        with locked(place):
+            acquiring = asyncio.create_task(handle.acquire(**claim))
+            await asyncio.wait([acquiring], timeout=0.1)
+            acquiring.cancel()
+            done, _ = await asyncio.wait([acquiring], timeout=MAX_SECONDS)
+            assert done
+            assert acquiring.cancelled()
 
 
 @pytest.mark.parametrize("claim", CLAIMS)

@@ -17,8 +17,9 @@ from solvent.net.tls import Tls, tls_from
 from solvent.protocols.machine import NodeId
 from tests.cli.command import solvent
 from tests.live.certificates import Certificates, certificates
-from tests.live.networks import identity, introduce, run, until
+from tests.live.networks import identity, introduce, until
 from tests.live.shared_runs import shared, start, sum_program, total
+from tests.loop import in_loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,91 +47,79 @@ async def _pair(one: Tls | None, other: Tls | None) -> tuple[list[Any], list[lis
     return got, faults, ways
 
 
-def test_certificates_of_one_authority_are_welcome(made: Certificates) -> None:
+@in_loop
+async def test_certificates_of_one_authority_are_welcome(made: Certificates) -> None:
     """Two nodes with certificates of the same authority talk, also with messages larger than a TLS record."""
-
-    async def test() -> None:
-        got, faults, ways = await _pair(made.tls("one"), made.tls("two"))
-        await until(lambda: got == ["a secret word"])
-        ways[0].send(B, "x" * 1_000_000)
-        ways[0].flush()
-        await until(lambda: len(got) == 2)
-        assert faults == [[], []]
-        for way in ways:
-            await way.close()
-
-    run(test())
+    got, faults, ways = await _pair(made.tls("one"), made.tls("two"))
+    await until(lambda: got == ["a secret word"])
+    ways[0].send(B, "x" * 1_000_000)
+    ways[0].flush()
+    await until(lambda: len(got) == 2)
+    assert faults == [[], []]
+    for way in ways:
+        await way.close()
 
 
 @pytest.mark.parametrize("stranger", ["another authority", "in the clear"])
-def test_strangers_are_not_heard(made: Certificates, stranger: str, tmp_path: Path) -> None:
+@in_loop
+async def test_strangers_are_not_heard(made: Certificates, stranger: str, tmp_path: Path) -> None:
     """Whoever has a certificate of another authority, or none, is not let in; the other way round nothing is said."""
     other = Certificates(tmp_path / "other").tls("stranger") if stranger == "another authority" else None
-
-    async def test() -> None:
-        got, faults, ways = await _pair(other, made.tls("two"))
-        back, _, others = await _pair(made.tls("one"), other)
-        await until(lambda: ways[0]._dialled[B] > 2 and others[0]._dialled[B] > 2)
-        assert (got, back) == ([], [])
-        if other is not None:
-            assert "no TLS with it" in faults[0][0].reason
-            assert len(faults[0]) == 1
-        for way in (*ways, *others):
-            assert way.counters.messages_received == 0
-            await way.close()
-
-    run(test())
-
-
-def test_nothing_is_said_in_the_clear(made: Certificates) -> None:
-    """Whoever listens on the way finds neither a message nor the name of the run."""
-
-    async def test() -> None:
-        heard = bytearray()
-        got, _, ways = await _pair(made.tls("one"), made.tls("two"))
-        await until(lambda: got == ["a secret word"])
-        target = ways[1].address
-
-        async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            while data := await reader.read(65_536):
-                heard.extend(data)
-                writer.write(data)
-            writer.close()
-
-        async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            inner, outer = await asyncio.open_connection(*target)
-            await asyncio.gather(carry(reader, outer), carry(inner, writer))
-
-        listening = await asyncio.start_server(between, "127.0.0.1", 0)
-        third = TcpTransport(identity(2), Codec(str), tls=made.tls("three"))
-        await third.open(lambda *_: None, lambda _: None)
-        third.know(B, *listening.sockets[0].getsockname()[:2])
-        third.send(B, "another secret word")
-        third.flush()
-        await until(lambda: "another secret word" in got)
-        assert len(heard) > 1000
-        assert b"secret word" not in heard
-        assert b"tests" not in heard
-        listening.close()
-        for way in (*ways, third):
-            await way.close()
-
-    run(test())
-
-
-def test_a_silent_stranger_is_not_kept(made: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection on which TLS does not begin is closed after a while."""
-    monkeypatch.setattr("solvent.net.tls.MAX_HANDSHAKE_SECONDS", 0.05)
-
-    async def test() -> None:
-        way = TcpTransport(identity(0), Codec(str), tls=made.tls("one"))
-        await way.open(lambda *_: None, lambda _: None)
-        reader, writer = await asyncio.open_connection(*way.address)
-        assert await reader.read() == b""
-        writer.close()
+    got, faults, ways = await _pair(other, made.tls("two"))
+    back, _, others = await _pair(made.tls("one"), other)
+    await until(lambda: ways[0]._dialled[B] > 2 and others[0]._dialled[B] > 2)
+    assert (got, back) == ([], [])
+    if other is not None:
+        assert "no TLS with it" in faults[0][0].reason
+        assert len(faults[0]) == 1
+    for way in (*ways, *others):
+        assert way.counters.messages_received == 0
         await way.close()
 
-    run(test())
+
+@in_loop
+async def test_nothing_is_said_in_the_clear(made: Certificates) -> None:
+    """Whoever listens on the way finds neither a message nor the name of the run."""
+    heard = bytearray()
+    got, _, ways = await _pair(made.tls("one"), made.tls("two"))
+    await until(lambda: got == ["a secret word"])
+    target = ways[1].address
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            heard.extend(data)
+            writer.write(data)
+        writer.close()
+
+    async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner, outer = await asyncio.open_connection(*target)
+        await asyncio.gather(carry(reader, outer), carry(inner, writer))
+
+    listening = await asyncio.start_server(between, "127.0.0.1", 0)
+    third = TcpTransport(identity(2), Codec(str), tls=made.tls("three"))
+    await third.open(lambda *_: None, lambda _: None)
+    third.know(B, *listening.sockets[0].getsockname()[:2])
+    third.send(B, "another secret word")
+    third.flush()
+    await until(lambda: "another secret word" in got)
+    assert len(heard) > 1000
+    assert b"secret word" not in heard
+    assert b"tests" not in heard
+    listening.close()
+    for way in (*ways, third):
+        await way.close()
+
+
+@in_loop
+async def test_a_silent_stranger_is_not_kept(made: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection on which TLS does not begin is closed after a while."""
+    monkeypatch.setattr("solvent.net.tls.MAX_HANDSHAKE_SECONDS", 0.05)
+    way = TcpTransport(identity(0), Codec(str), tls=made.tls("one"))
+    await way.open(lambda *_: None, lambda _: None)
+    reader, writer = await asyncio.open_connection(*way.address)
+    assert await reader.read() == b""
+    writer.close()
+    await way.close()
 
 
 def test_old_versions_of_tls_are_refused(made: Certificates) -> None:

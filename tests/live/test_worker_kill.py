@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_SECONDS = 200
-KILLS = 12
+KILLS = 4
 FLOW = """\
 import os
 import subprocess

@@ -16,7 +16,7 @@ from solvent.protocols.machine import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
 A, B = NodeId(0), NodeId(1)
 
@@ -77,11 +77,6 @@ class Listener:
         while self.outcomes != list(outcomes):
             self.news.clear()
             await self.news.wait()
-
-
-def run(test: Coroutine[Any, Any, None]) -> None:
-    """Run a test, but not for ever."""
-    asyncio.run(asyncio.wait_for(test, 200))
 
 
 async def until(is_so: Callable[[], bool]) -> None:

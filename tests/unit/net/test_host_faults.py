@@ -14,61 +14,55 @@ from solvent.protocols.machine import (
     NodeId,
     SetTimer,
 )
-from tests.unit.net.scripted import Counting, Listener, Scripted, run, table, until
+from tests.loop import in_loop
+from tests.unit.net.scripted import Counting, Listener, Scripted, table, until
 
 A, B = NodeId(0), NodeId(1)
 
 
 @pytest.mark.parametrize("is_awaited", [False, True])
-def test_a_fault_of_the_application_stops_the_node(is_awaited: bool) -> None:  # noqa: FBT001 - a parameter
+@in_loop
+async def test_a_fault_of_the_application_stops_the_node(is_awaited: bool) -> None:  # noqa: FBT001 - a parameter
     """Whoever waits for the node gets what the application raised."""
 
-    async def test() -> None:
-        async def fail_later() -> None:
-            raise ValueError("no idea")
+    async def fail_later() -> None:
+        raise ValueError("no idea")
 
-        def fail(_: Any) -> Any:
-            if is_awaited:
-                return fail_later()
-            raise ValueError("no idea")
+    def fail(_: Any) -> Any:
+        if is_awaited:
+            return fail_later()
+        raise ValueError("no idea")
 
-        host = Host(Scripted(table(go=(Ask("q"),))), Hub().transport(A), application=Listener(fail))
-        await host.start()
-        host.request("go")
-        with pytest.raises(ValueError, match="no idea"):
-            await host.wait()
-        await host.stop()
-
-    run(test())
+    host = Host(Scripted(table(go=(Ask("q"),))), Hub().transport(A), application=Listener(fail))
+    await host.start()
+    host.request("go")
+    with pytest.raises(ValueError, match="no idea"):
+        await host.wait()
+    await host.stop()
 
 
-def test_a_broken_invariant_stops_the_node() -> None:
+@in_loop
+async def test_a_broken_invariant_stops_the_node() -> None:
     """The check of a node's own state is made after every step."""
 
-    async def test() -> None:
-        def check(state: tuple[Any, ...]) -> None:
-            assert "bad" not in state, "it went bad"
+    def check(state: tuple[Any, ...]) -> None:
+        assert "bad" not in state, "it went bad"
 
-        host = Host(Scripted(), Hub().transport(A), check=check)
-        await host.start()
-        host.request("good")
-        host.request("bad")
-        with pytest.raises(AssertionError, match="it went bad"):
-            await host.wait()
-        await host.stop()
-
-    run(test())
+    host = Host(Scripted(), Hub().transport(A), check=check)
+    await host.start()
+    host.request("good")
+    host.request("bad")
+    with pytest.raises(AssertionError, match="it went bad"):
+        await host.wait()
+    await host.stop()
 
 
-def test_nobody_answers_without_an_application() -> None:
+@in_loop
+async def test_nobody_answers_without_an_application() -> None:
     """A question with nobody to answer it is a misuse, named by its kind."""
-
-    async def test() -> None:
-        host = Host(Scripted(first=(Ask("q"),)), Hub().transport(A))
-        with pytest.raises(Misuse, match="nobody here can answer `str`"):
-            await host.start()
-
-    run(test())
+    host = Host(Scripted(first=(Ask("q"),)), Hub().transport(A))
+    with pytest.raises(Misuse, match="nobody here can answer `str`"):
+        await host.start()
 
 
 def test_a_node_that_was_not_started_has_no_state() -> None:
@@ -80,44 +74,38 @@ def test_a_node_that_was_not_started_has_no_state() -> None:
         asyncio.run(host.wait())
 
 
-def test_a_stopped_node_takes_no_more_events() -> None:
+@in_loop
+async def test_a_stopped_node_takes_no_more_events() -> None:
     """After its end nothing happens, whatever still arrives."""
-
-    async def test() -> None:
-        host = Host(Scripted(first=(SetTimer("t", 0),)), Hub().transport(A))
-        waiting = asyncio.ensure_future(host.run())
-        await until(lambda: host._is_running)
-        await host.stop()
-        host.request("late")
-        host._on_fault(PeerFault("x", "y"))
-        await asyncio.sleep(0)
-        assert host.state == ((), 0)
-        await waiting
-
-    run(test())
+    host = Host(Scripted(first=(SetTimer("t", 0),)), Hub().transport(A))
+    waiting = asyncio.ensure_future(host.run())
+    await until(lambda: host._is_running)
+    await host.stop()
+    host.request("late")
+    host._on_fault(PeerFault("x", "y"))
+    await asyncio.sleep(0)
+    assert host.state == ((), 0)
+    await waiting
 
 
-def test_a_full_inbox_pauses_the_network() -> None:
+@in_loop
+async def test_a_full_inbox_pauses_the_network() -> None:
     """A node that is behind receives no more until it has caught up; nothing is lost meanwhile."""
+    from solvent.net.host import MAX_INBOX
 
-    async def test() -> None:
-        from solvent.net.host import MAX_INBOX
-
-        hub, listener = Hub(), Listener()
-        receiver = Host(Counting(), hub.transport(A), application=listener)
-        await receiver.start()
-        sender = hub.transport(B)
-        await sender.open(lambda *_: None, lambda _: None)
-        for messages in ["x"] * (MAX_INBOX + 1), ["last"]:
-            for message in messages:
-                sender.send(A, message)
-            sender.flush()
-        paused = False
-        while not listener.outcomes:
-            await asyncio.sleep(0)
-            paused = paused or receiver._is_paused
-        assert paused
-        assert receiver.state == MAX_INBOX + 2
-        await receiver.stop()
-
-    run(test())
+    hub, listener = Hub(), Listener()
+    receiver = Host(Counting(), hub.transport(A), application=listener)
+    await receiver.start()
+    sender = hub.transport(B)
+    await sender.open(lambda *_: None, lambda _: None)
+    for messages in ["x"] * (MAX_INBOX + 1), ["last"]:
+        for message in messages:
+            sender.send(A, message)
+        sender.flush()
+    paused = False
+    while not listener.outcomes:
+        await asyncio.sleep(0)
+        paused = paused or receiver._is_paused
+    assert paused
+    assert receiver.state == MAX_INBOX + 2
+    await receiver.stop()

@@ -8,6 +8,7 @@ from typing import Any
 
 from solvent.net import Host, Hub
 from solvent.protocols.machine import Answered, Ask, Effects, Event, NodeId, Received, Report, Requested
+from tests.loop import in_loop
 from tests.unit.net.scripted import until
 
 NODE = NodeId(0)
@@ -77,19 +78,16 @@ class Noting:
         return (*state, what), (Report(what),)
 
 
-def test_what_is_requested_at_once_comes_before_what_waits() -> None:
+@in_loop
+async def test_what_is_requested_at_once_comes_before_what_waits() -> None:
     """It has been done when the call returns; what waited before it still waits."""
-
-    async def test() -> None:
-        host = Host(Noting(), Hub().transport(NODE))
-        await host.start()
-        host.request("later")
-        host.request_at_once("now")
-        assert host.state[0] == "now"
-        await until(lambda: host.state == ("now", "later"))
-        await host.stop()
-
-    asyncio.run(test())
+    host = Host(Noting(), Hub().transport(NODE))
+    await host.start()
+    host.request("later")
+    host.request_at_once("now")
+    assert host.state[0] == "now"
+    await until(lambda: host.state == ("now", "later"))
+    await host.stop()
 
 
 def test_who_is_told_may_request_at_once() -> None:
@@ -114,17 +112,14 @@ def test_who_is_told_may_request_at_once() -> None:
     asyncio.run(test())
 
 
-def test_a_prompt_host_takes_messages_as_they_come() -> None:
+@in_loop
+async def test_a_prompt_host_takes_messages_as_they_come() -> None:
     """Without waiting for the loop: when the transport has delivered them, they are done."""
-
-    async def test() -> None:
-        for is_prompt in (False, True):
-            host = Host(Noting(), Hub().transport(NODE), is_prompt=is_prompt)
-            await host.start()
-            await asyncio.sleep(0)
-            host._on_messages(NODE, ["one", "two"])
-            assert host.state == (("one", "two") if is_prompt else ())
-            await until(lambda host=host: host.state == ("one", "two"))  # type: ignore[misc]
-            await host.stop()
-
-    asyncio.run(test())
+    for is_prompt in (False, True):
+        host = Host(Noting(), Hub().transport(NODE), is_prompt=is_prompt)
+        await host.start()
+        await asyncio.sleep(0)
+        host._on_messages(NODE, ["one", "two"])
+        assert host.state == (("one", "two") if is_prompt else ())
+        await until(lambda host=host: host.state == ("one", "two"))  # type: ignore[misc]
+        await host.stop()

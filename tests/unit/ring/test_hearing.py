@@ -9,6 +9,7 @@ import pytest
 
 from solvent.errors import Misuse, RingProblem
 from solvent.ring.hearing import Heard, RingMessage
+from tests.loop import in_loop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -51,52 +52,43 @@ def test_what_is_not_kept_any_more_cannot_be_asked_for() -> None:
     assert refused.value.code == "P343"
 
 
-def test_several_listeners_hear_the_same_at_their_own_pace() -> None:
+@in_loop
+async def test_several_listeners_hear_the_same_at_their_own_pace() -> None:
     """Who comes later and who is slow miss nothing; all end with the ring."""
-
-    async def test() -> None:
-        heard = Heard(1)
-        first = asyncio.create_task(_all(heard.listen(None)))
-        slow = heard.listen(None)
-        for number in range(4):
-            heard.add(RingMessage(number, 0, number))
-            await asyncio.sleep(0)
-        heard.end(None)
-        assert await first == [0, 1, 2, 3]
-        # It had not begun when messages were forgotten.
-        assert await _all(slow) == [3]
-
-    asyncio.run(test())
+    heard = Heard(1)
+    first = asyncio.create_task(_all(heard.listen(None)))
+    slow = heard.listen(None)
+    for number in range(4):
+        heard.add(RingMessage(number, 0, number))
+        await asyncio.sleep(0)
+    heard.end(None)
+    assert await first == [0, 1, 2, 3]
+    # It had not begun when messages were forgotten.
+    assert await _all(slow) == [3]
 
 
-def test_one_that_stops_listening_does_not_stop_others() -> None:
+@in_loop
+async def test_one_that_stops_listening_does_not_stop_others() -> None:
     """A cancelled listener takes nobody with it."""
-
-    async def test() -> None:
-        heard = Heard(10)
-        one, other = (asyncio.create_task(_all(heard.listen(None))) for _ in range(2))
-        await asyncio.sleep(0)
-        one.cancel()
-        await asyncio.sleep(0)
-        heard.add(RingMessage(0, 0, "a"))
-        heard.end(None)
-        assert await other == ["a"]
-
-    asyncio.run(test())
+    heard = Heard(10)
+    one, other = (asyncio.create_task(_all(heard.listen(None))) for _ in range(2))
+    await asyncio.sleep(0)
+    one.cancel()
+    await asyncio.sleep(0)
+    heard.add(RingMessage(0, 0, "a"))
+    heard.end(None)
+    assert await other == ["a"]
 
 
-def test_a_fault_ends_listening() -> None:
+@in_loop
+async def test_a_fault_ends_listening() -> None:
     """Listeners hear what there was, and then why there is no more."""
-
-    async def test() -> None:
-        heard = _filled(1)
-        heard.end(RingProblem("N205", "the node failed"))
-        messages = heard.listen(None)
-        assert (await anext(messages)).data == 0
-        with pytest.raises(RingProblem):
-            await anext(messages)
-
-    asyncio.run(test())
+    heard = _filled(1)
+    heard.end(RingProblem("N205", "the node failed"))
+    messages = heard.listen(None)
+    assert (await anext(messages)).data == 0
+    with pytest.raises(RingProblem):
+        await anext(messages)
 
 
 def test_the_place_is_that_of_the_last_message() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +12,7 @@ from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group.vocabulary import Confirm, Epoch, Fence, Lock, Unlock
 from solvent.ring import locking, standstill
 from solvent.ring.standstill import Standstill
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from tests.loop import in_loop
 
 AGAIN = Unlock(is_again=True)
 
@@ -51,149 +49,119 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-def run(test: Callable[[_Desk], Awaitable[None]]) -> None:
-    """Run a test that needs a loop."""
-
-    async def main() -> None:
-        await test(_Desk())
-
-    asyncio.run(main())
+@pytest.fixture(name="desk")
+def _desk() -> _Desk:
+    return _Desk()
 
 
-def test_tasks_get_the_lock_in_the_order_they_came() -> None:
+@in_loop
+async def test_tasks_get_the_lock_in_the_order_they_came(desk: _Desk) -> None:
     """The node asks once for all that wait, and each gets the lock by a grant of its own."""
-
-    async def test(desk: _Desk) -> None:
-        tasks = [asyncio.create_task(desk.use(name)) for name in "abc"]
-        await turns()
-        assert desk.asked == [Lock()]
-        for number in (1, 2, 3):
-            await desk.grant(number)
-        await asyncio.gather(*tasks)
-        assert desk.done == [("a", 1), ("b", 2), ("c", 3)]
-        assert desk.asked == [Lock(), AGAIN, AGAIN, Unlock()]
-
-    run(test)
+    tasks = [asyncio.create_task(desk.use(name)) for name in "abc"]
+    await turns()
+    assert desk.asked == [Lock()]
+    for number in (1, 2, 3):
+        await desk.grant(number)
+    await asyncio.gather(*tasks)
+    assert desk.done == [("a", 1), ("b", 2), ("c", 3)]
+    assert desk.asked == [Lock(), AGAIN, AGAIN, Unlock()]
 
 
-def test_a_task_that_wants_the_lock_again_says_so_as_it_leaves() -> None:
+@in_loop
+async def test_a_task_that_wants_the_lock_again_says_so_as_it_leaves(desk: _Desk) -> None:
     """Leaving the lock and wanting it again is one request, which the token takes along."""
 
-    async def test(desk: _Desk) -> None:
-        async def twice() -> None:
-            await desk.use("a")
-            await desk.use("a")
+    async def twice() -> None:
+        await desk.use("a")
+        await desk.use("a")
 
-        task = asyncio.create_task(twice())
-        await turns()
-        await desk.grant(1)
-        await desk.grant(2)
-        await task
-        await turns()
-        assert desk.asked == [Lock(), AGAIN, Unlock()]
-
-    run(test)
+    task = asyncio.create_task(twice())
+    await turns()
+    await desk.grant(1)
+    await desk.grant(2)
+    await task
+    await turns()
+    assert desk.asked == [Lock(), AGAIN, Unlock()]
 
 
-def test_who_is_cancelled_while_waiting_wants_the_lock_no_longer() -> None:
+@in_loop
+async def test_who_is_cancelled_while_waiting_wants_the_lock_no_longer(desk: _Desk) -> None:
     """The wish of the last one that waits is taken back; that of one among others is not."""
-
-    async def test(desk: _Desk) -> None:
-        one, other = (asyncio.create_task(desk.use(name)) for name in "ab")
-        await turns()
-        one.cancel()
-        await turns()
-        assert desk.asked == [Lock()]
-        other.cancel()
-        await turns()
-        assert desk.asked == [Lock(), Unlock()]
-        assert desk.done == []
-
-    run(test)
+    one, other = (asyncio.create_task(desk.use(name)) for name in "ab")
+    await turns()
+    one.cancel()
+    await turns()
+    assert desk.asked == [Lock()]
+    other.cancel()
+    await turns()
+    assert desk.asked == [Lock(), Unlock()]
+    assert desk.done == []
 
 
-def test_a_lock_that_comes_to_who_was_just_cancelled_goes_on() -> None:
+@in_loop
+async def test_a_lock_that_comes_to_who_was_just_cancelled_goes_on(desk: _Desk) -> None:
     """Cancelled before the grant, though not woken yet: the next one gets it."""
-
-    async def test(desk: _Desk) -> None:
-        one, other = (asyncio.create_task(desk.use(name)) for name in "ab")
-        await turns()
-        one.cancel()
-        await desk.grant(1)
-        await other
-        assert desk.done == [("b", 1)]
-
-    run(test)
+    one, other = (asyncio.create_task(desk.use(name)) for name in "ab")
+    await turns()
+    one.cancel()
+    await desk.grant(1)
+    await other
+    assert desk.done == [("b", 1)]
 
 
-def test_who_is_cancelled_after_the_grant_leaves_the_lock() -> None:
+@in_loop
+async def test_who_is_cancelled_after_the_grant_leaves_the_lock(desk: _Desk) -> None:
     """Granted, and cancelled before it ran: the lock is left, and the block never runs."""
-
-    async def test(desk: _Desk) -> None:
-        task = asyncio.create_task(desk.use("a"))
-        await turns()
-        desk.queue.on_locked(_fence(1))
-        task.cancel()
-        await turns()
-        assert task.cancelled()
-        assert desk.done == []
-        assert desk.asked == [Lock(), Unlock()]
-
-    run(test)
+    task = asyncio.create_task(desk.use("a"))
+    await turns()
+    desk.queue.on_locked(_fence(1))
+    task.cancel()
+    await turns()
+    assert task.cancelled()
+    assert desk.done == []
+    assert desk.asked == [Lock(), Unlock()]
 
 
-def test_a_grant_that_nobody_waits_for_is_left_at_once() -> None:
+@in_loop
+async def test_a_grant_that_nobody_waits_for_is_left_at_once(desk: _Desk) -> None:
     """Nobody keeps a lock that nobody wants."""
-
-    async def test(desk: _Desk) -> None:
-        await desk.grant(1)
-        assert desk.asked == [Unlock()]
-
-    run(test)
+    await desk.grant(1)
+    assert desk.asked == [Unlock()]
 
 
-def test_waiting_too_long_is_a_timeout() -> None:
+@in_loop
+async def test_waiting_too_long_is_a_timeout(desk: _Desk) -> None:
     """With a timeout, entering raises `TimeoutError`, and the wish is taken back."""
-
-    async def test(desk: _Desk) -> None:
-        with pytest.raises(TimeoutError):
-            async with desk.lock(timeout=0.001):
-                pass
-        assert desk.asked == [Lock(), Unlock()]
-
-    run(test)
+    with pytest.raises(TimeoutError):
+        async with desk.lock(timeout=0.001):
+            pass
+    assert desk.asked == [Lock(), Unlock()]
 
 
-def test_leaving_a_lost_lock_raises() -> None:
+@in_loop
+async def test_leaving_a_lost_lock_raises(desk: _Desk) -> None:
     """Who has lost the lock can see it, and learns it at the end of the block; nothing is left that is not had."""
-
-    async def test(desk: _Desk) -> None:
-        task = asyncio.create_task(_lose(desk, None))
-        await turns()
-        await desk.grant(1)
-        desk.queue.on_lost(_fence(1))
-        await turns()
-        with pytest.raises(LockLost) as lost:
-            await task
-        assert lost.value.code == "N201"
-        assert desk.asked == [Lock()]
-
-    run(test)
+    task = asyncio.create_task(_lose(desk, None))
+    await turns()
+    await desk.grant(1)
+    desk.queue.on_lost(_fence(1))
+    await turns()
+    with pytest.raises(LockLost) as lost:
+        await task
+    assert lost.value.code == "N201"
+    assert desk.asked == [Lock()]
 
 
-def test_a_lost_lock_does_not_hide_another_error() -> None:
+@in_loop
+async def test_a_lost_lock_does_not_hide_another_error(desk: _Desk) -> None:
     """What the block raises is raised, with a note that the lock was lost."""
-
-    async def test(desk: _Desk) -> None:
-        task = asyncio.create_task(_lose(desk, ValueError("mine")))
-        await turns()
-        await desk.grant(1)
-        desk.queue.on_lost(_fence(1))
-        with pytest.raises(ValueError, match="mine") as raised:
-            await task
-        assert any("N201" in note for note in raised.value.__notes__)
-
-    run(test)
+    task = asyncio.create_task(_lose(desk, ValueError("mine")))
+    await turns()
+    await desk.grant(1)
+    desk.queue.on_lost(_fence(1))
+    with pytest.raises(ValueError, match="mine") as raised:
+        await task
+    assert any("N201" in note for note in raised.value.__notes__)
 
 
 async def _lose(desk: _Desk, fault: Exception | None) -> None:
@@ -217,76 +185,64 @@ async def _stand_still(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> locking.
     return lock
 
 
-def test_doubt_ends_when_the_others_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_doubt_ends_when_the_others_answer(monkeypatch: pytest.MonkeyPatch, desk: _Desk) -> None:
     """After a standstill the fence is refused until the others have answered; then it counts as before."""
-
-    async def test(desk: _Desk) -> None:
-        lock = await _stand_still(desk, monkeypatch)
-        assert lock.is_lost
-        with pytest.raises(LockLost, match="may be lost"):
-            _ = lock.fence
-        confirming = asyncio.create_task(lock.confirm())
-        await turns()
-        assert not confirming.done()
-        desk.standstill.on_confirmed(desk.probes[-1].number)
-        await confirming
-        assert not lock.is_lost
-        assert lock.fence == (1, 2, 1)
-        await lock.__aexit__(None, None, None)
-        await turns()
-        assert desk.asked == [Lock(), Unlock()]
-
-    run(test)
+    lock = await _stand_still(desk, monkeypatch)
+    assert lock.is_lost
+    with pytest.raises(LockLost, match="may be lost"):
+        _ = lock.fence
+    confirming = asyncio.create_task(lock.confirm())
+    await turns()
+    assert not confirming.done()
+    desk.standstill.on_confirmed(desk.probes[-1].number)
+    await confirming
+    assert not lock.is_lost
+    assert lock.fence == (1, 2, 1)
+    await lock.__aexit__(None, None, None)
+    await turns()
+    assert desk.asked == [Lock(), Unlock()]
 
 
-def test_a_lock_in_doubt_is_left_when_the_task_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_a_lock_in_doubt_is_left_when_the_task_is_cancelled(monkeypatch: pytest.MonkeyPatch, desk: _Desk) -> None:
     """Leaving waits for the others after a standstill; a task that is cancelled there gives the lock back."""
-
-    async def test(desk: _Desk) -> None:
-        lock = await _stand_still(desk, monkeypatch)
-        task = asyncio.create_task(lock.__aexit__(None, None, None))
-        await turns()
-        task.cancel()
-        await turns()
-        assert task.cancelled()
-        assert desk.asked == [Lock(), Unlock()]
-
-    run(test)
+    lock = await _stand_still(desk, monkeypatch)
+    task = asyncio.create_task(lock.__aexit__(None, None, None))
+    await turns()
+    task.cancel()
+    await turns()
+    assert task.cancelled()
+    assert desk.asked == [Lock(), Unlock()]
 
 
-def test_a_lock_that_is_lost_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_a_lock_that_is_lost_is_not_confirmed(monkeypatch: pytest.MonkeyPatch, desk: _Desk) -> None:
     """`confirm` raises `LockLost` if the others have gone on, and nothing is given back that is not had."""
-
-    async def test(desk: _Desk) -> None:
-        lock = await _stand_still(desk, monkeypatch)
-        confirming = asyncio.create_task(lock.confirm())
-        await turns()
-        desk.queue.on_lost(_fence(1))
-        desk.standstill.on_confirmed(desk.probes[-1].number)
-        with pytest.raises(LockLost, match="was lost"):
-            await confirming
-        with pytest.raises(LockLost, match="was lost"):
-            await lock.__aexit__(None, None, None)
-        await turns()
-        assert desk.asked == [Lock()]
-
-    run(test)
+    lock = await _stand_still(desk, monkeypatch)
+    confirming = asyncio.create_task(lock.confirm())
+    await turns()
+    desk.queue.on_lost(_fence(1))
+    desk.standstill.on_confirmed(desk.probes[-1].number)
+    with pytest.raises(LockLost, match="was lost"):
+        await confirming
+    with pytest.raises(LockLost, match="was lost"):
+        await lock.__aexit__(None, None, None)
+    await turns()
+    assert desk.asked == [Lock()]
 
 
-def test_a_ring_that_is_over_wakes_all_that_wait() -> None:
+@in_loop
+async def test_a_ring_that_is_over_wakes_all_that_wait(desk: _Desk) -> None:
     """Whoever waits for the lock, or comes later, hears why it will not come."""
-
-    async def test(desk: _Desk) -> None:
-        over = RingProblem("N202", "the ring was left")
-        task = asyncio.create_task(desk.use("a"))
-        await turns()
-        desk.queue.end(over)
-        with pytest.raises(RingProblem):
-            await task
-        with pytest.raises(RingProblem):
-            await desk.use("b")
-
-    run(test)
+    over = RingProblem("N202", "the ring was left")
+    task = asyncio.create_task(desk.use("a"))
+    await turns()
+    desk.queue.end(over)
+    with pytest.raises(RingProblem):
+        await task
+    with pytest.raises(RingProblem):
+        await desk.use("b")
 
 
 def test_fences_compare() -> None:
@@ -294,21 +250,18 @@ def test_fences_compare() -> None:
     assert locking.Fence(1, 5, 9) < locking.Fence(1, 5, 10) < locking.Fence(2, 0, 1)
 
 
-def test_a_lock_is_entered_once_and_has_a_fence_then() -> None:
+@in_loop
+async def test_a_lock_is_entered_once_and_has_a_fence_then(desk: _Desk) -> None:
     """Before it is entered there is no fence; after it was, another is to be taken."""
-
-    async def test(desk: _Desk) -> None:
-        lock = desk.lock()
-        with pytest.raises(Misuse, match="has not been entered"):
-            _ = lock.fence
-        with pytest.raises(Misuse, match="has not been entered"):
-            await lock.confirm()
-        task = asyncio.create_task(lock.__aenter__())
-        await turns()
-        await desk.grant(7)
-        await task
-        assert lock.fence == (1, 2, 7)
-        with pytest.raises(Misuse, match="entered once"):
-            await lock.__aenter__()
-
-    run(test)
+    lock = desk.lock()
+    with pytest.raises(Misuse, match="has not been entered"):
+        _ = lock.fence
+    with pytest.raises(Misuse, match="has not been entered"):
+        await lock.confirm()
+    task = asyncio.create_task(lock.__aenter__())
+    await turns()
+    await desk.grant(7)
+    await task
+    assert lock.fence == (1, 2, 7)
+    with pytest.raises(Misuse, match="entered once"):
+        await lock.__aenter__()

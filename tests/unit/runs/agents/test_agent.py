@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING
 
 import msgspec
-import pytest
 from msgspec.structs import replace
 
 from solvent.engine.reaction import Flight
@@ -21,21 +20,15 @@ from solvent.runs.making import run_workflow
 from solvent.runs.records.recorded import Deferred
 from solvent.services import cancelled
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Value, Workflow
-from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, is_small, run_by_agents, store_at, workflow
+from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, is_small, run_by_agents, workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    import pytest
 
     from solvent.runs.report import Report
     from solvent.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
-    with store_at(tmp_path) as opened:
-        yield opened
 
 
 def report_at_end(store: Store, run: str, flow: Workflow) -> Report:

@@ -12,20 +12,10 @@ from solvent.runs.agents.plans import log_at
 from solvent.runs.records import entries
 from solvent.runs.records.entries import Answered, Called, Entry, Failure, Opened, Withdrawn
 from solvent.runs.report import Event
-from tests.unit.runs.agents.flows import adaptive, store_at
+from tests.unit.runs.agents.flows import adaptive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from solvent.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
-    with store_at(tmp_path) as opened:
-        yield opened
 
 
 def noted(store: Store, place: int, *some: Entry) -> None:

@@ -19,11 +19,9 @@ from solvent.runs.agents.plans import FORMAT, ending_of, key_of, log_to, plan_of
 from solvent.runs.agents.replaying import NoCaller
 from solvent.runs.agents.words import dealt, molecule_from, read
 from solvent.workflows.model import Alternative, Result, Task, Value
-from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, store_at, workflow
+from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from solvent.store import Store
 
 STORED = Path(__file__).parent / f"format_{FORMAT}.json"
@@ -38,13 +36,6 @@ FLOW = workflow(
     Task("end", "add", (*(Result(f"b{one}") for one in MANY), Result("sum"))),
     alternatives=(Alternative("instead", {"two": "spare"}),),
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
-    with store_at(tmp_path) as opened:
-        yield opened
 
 
 def test_what_was_written_in_this_format_is_done_again_as_it_was(

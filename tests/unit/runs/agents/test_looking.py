@@ -12,20 +12,10 @@ from solvent.runs.agents.plans import submit
 from solvent.runs.agents.presence import see_agents
 from solvent.runs.records.names import is_of_agents
 from solvent.store.leases import AGENTS, Heartbeat
-from tests.unit.runs.agents.flows import adaptive, store_at
+from tests.unit.runs.agents.flows import adaptive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from solvent.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
-    with store_at(tmp_path) as opened:
-        yield opened
 
 
 def test_who_has_a_heartbeat_is_alive(store: Store) -> None:
@@ -34,7 +24,11 @@ def test_who_has_a_heartbeat_is_alive(store: Store) -> None:
         entry = store.get(f"{AGENTS}beats")
         assert entry is not None
         store.put(f"{AGENTS}still", entry.value)
-        found = {one.name: one for one in see_agents(store)}
+        # On a busy machine a heartbeat may be late.
+        for _ in range(20):
+            found = {one.name: one for one in see_agents(store)}
+            if found["beats"].is_alive:
+                break
         assert {name: one.is_alive for name, one in found.items()} == {"beats": True, "still": False}
         assert found["beats"].services == {"add": "x"}
         store.delete(f"{AGENTS}still")

@@ -12,20 +12,12 @@ from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.place import Place
 from solvent.runs.agents.plans import plan_of, report_of, submit
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
-from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, store_at
+from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from solvent.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
-    with store_at(tmp_path) as opened:
-        yield opened
 
 
 def name() -> str:

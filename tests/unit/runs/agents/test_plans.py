@@ -30,20 +30,10 @@ from solvent.runs.agents.plans import (
     submit,
     workflow_of,
 )
-from tests.unit.runs.agents.flows import adaptive, store_at
+from tests.unit.runs.agents.flows import adaptive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from solvent.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
-    with store_at(tmp_path) as opened:
-        yield opened
 
 
 class World:

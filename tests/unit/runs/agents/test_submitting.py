@@ -17,18 +17,11 @@ from solvent.workflows.model import REQUIRED, Control, Input, Resource, Service,
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, chain, end_of, offering, store_at, workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from solvent.runs.records.runs import HeldRun
     from solvent.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
-    with store_at(tmp_path) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

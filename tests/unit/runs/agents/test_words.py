@@ -13,12 +13,8 @@ from solvent.runs.agents.words import Letter, Said, Writer, addressed, dealt, mo
 from solvent.store import Record
 from solvent.values import codec
 from solvent.workflows.functions import molecule_of, value_of
-from tests.unit.runs.agents.flows import store_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from solvent.store import Store
 
 VALUES = st.recursive(
@@ -26,13 +22,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4) | st.tuples(inner, inner),
     max_leaves=8,
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
-    with store_at(tmp_path) as opened:
-        yield opened
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)

@@ -103,3 +103,12 @@ def test_a_rule_out_of_nowhere_is_refused() -> None:
     functions.register(lambda: solvent.hocl.rule("replace-one r::rule by", name="eat"), "make")
     with pytest.raises(Misuse, match="a function has made the rule `eat`"):
         over_nodes("let a = replace x::int by make() in let b = replace A, B by in <1, a, b>", functions=functions)
+
+
+def test_opaque_values_do_not_travel() -> None:
+    """A Python value that HOCL has no form for is refused with a reason."""
+    functions = solvent.hocl.Functions()
+    functions.register(object, "thing")
+    with pytest.raises(Misuse, match="cannot go from node to node") as caught:
+        over_nodes("let make = replace x::int by thing() in <1, make>", functions=functions)
+    assert caught.value.code == "H340"
