@@ -118,3 +118,17 @@ def test_what_cannot_be_had_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(DataProblem) as caught:
         _memory(tmp_path / "d", 10)
     assert caught.value.code == "D211"
+
+
+def test_a_stretch_is_copied_out_and_back(tmp_path: Path) -> None:
+    """A copy of a stretch lies at the same place of another file, and can be put back."""
+    memory = _memory(tmp_path / "d", 100)
+    memory.view(0, 100)[:] = bytes(range(100))
+    memory.copy_out(tmp_path / "k", 20, 50)
+    memory.view(0, 100)[:] = bytes(100)
+    memory.copy_in(tmp_path / "k", 30, 40)
+    assert bytes(memory.view(0, 100)) == bytes(30) + bytes(range(30, 40)) + bytes(60)
+    with pytest.raises(DataProblem) as caught:
+        memory.copy_in(tmp_path / "k", 40, 60)
+    assert caught.value.code == "D206"
+    memory.close()

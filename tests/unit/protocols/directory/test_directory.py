@@ -16,6 +16,7 @@ from solvent.protocols.directory import (
     Found,
     Publish,
     Ring,
+    Seen,
     Unwatch,
     Watch,
     bounds,
@@ -23,7 +24,7 @@ from solvent.protocols.directory import (
 )
 from solvent.protocols.directory.messages import Changes, Matches
 from solvent.protocols.directory.slot import MAX_PAGE
-from solvent.protocols.machine import NodeId, Received, Report, Requested, Send
+from solvent.protocols.machine import NodeId, PeerRestarted, Received, Report, Requested, Send
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Effects, Event
@@ -66,6 +67,13 @@ def test_a_search_asks_slot_after_slot_until_it_has_enough() -> None:
     assert after(*asked, Received(C, Matches(1, ())))[1] == (Report(Found(1, (near,))),)
 
 
+def test_a_slot_that_crashes_is_left_out_of_a_search() -> None:
+    """Others may have enough."""
+    find = Find(1, "number")
+    assert after(Requested(find), PeerRestarted(B))[1] == (Send(C, find),)
+    assert after(Requested(find), PeerRestarted(B), Received(B, Matches(1, ())))[1] == ()
+
+
 def test_different_askers_are_offered_different_molecules() -> None:
     """Otherwise all would want the same one."""
     entries = tuple(entry(MoleculeId(number), B, "number", 7) for number in range(50))
@@ -91,6 +99,20 @@ def test_a_watcher_is_shown_all_there_is_in_pages_and_then_every_change() -> Non
     change = Received(B, Publish((new, beyond), (entries[0].molecule,)))
     assert after(filled, watch, change)[1] == (Send(C, Changes(4, (new,), (entries[0].place,))),)
     assert after(filled, watch, Received(C, Unwatch(4)), change)[1] == ()
+
+
+def test_a_watch_asks_every_slot_and_reports_what_each_shows() -> None:
+    """The node's own slot answers at once; after `Unwatch` nothing is reported any more."""
+    near, far = kept_at(A, A), kept_at(B, C, 2)
+    watch = Watch(1, "number")
+    published = Requested(Publish((near,)))
+    asked = (Report(Seen(1, (near,))), Send(B, watch), Send(C, watch))
+    assert after(published, Requested(watch))[1] == asked
+    shown = Received(B, Changes(1, (far,)))
+    assert after(Requested(watch), shown)[1] == (Report(Seen(1, (far,))),)
+    assert after(Requested(watch), Requested(Unwatch(1)))[1] == (Send(B, Unwatch(1)), Send(C, Unwatch(1)))
+    assert after(Requested(watch), Requested(Unwatch(1)), shown)[1] == ()
+    assert after(Requested(Unwatch(1)))[1] == ()
 
 
 def test_a_ring_without_nodes_is_refused() -> None:

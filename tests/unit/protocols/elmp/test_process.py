@@ -9,9 +9,21 @@ import pytest
 from msgspec.structs import replace
 
 from solvent.protocols.elmp import seats
-from solvent.protocols.elmp.messages import Await, Done, ElmpMessage, Hello, Seat, Superseded, Taken, Token, Unknown
+from solvent.protocols.elmp.messages import (
+    Agreed,
+    Await,
+    Done,
+    ElmpMessage,
+    Hello,
+    Seat,
+    Superseded,
+    Surrender,
+    Taken,
+    Token,
+    Unknown,
+)
 from solvent.protocols.elmp.process import Elmp
-from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Out, Place, Use
+from solvent.protocols.elmp.state import Departure, ElmpConfig, ElmpState, Exiting, Idle, Out, Place, Use
 from solvent.protocols.elmp.vocabulary import (
     WHOLE,
     Astray,
@@ -100,6 +112,13 @@ def test_claims_are_withdrawn_first() -> None:
     state, effects = taken(C, waiting, Requested(Leave()), Requested(Request(5)))
     assert told(effects) == [Dropped(0), Dropped(5)]
     assert state.phase == Idle()
+
+
+def test_wish_that_waits_at_a_leaf_that_goes_is_passed_on() -> None:
+    """Who wants to be passed over need not ask twice."""
+    before = leaf(B, phase=Exiting(), departure=Departure())
+    _, effects = taken(C, before, Received(D, Surrender((D, 5))), Received(B, Agreed()))
+    assert sent(effects) == [(B, Surrender((D, 5)))]
 
 
 @pytest.mark.parametrize("order", [2, 3])

@@ -11,6 +11,7 @@ from solvent.protocols.handover.messages import HandoverMessage, Present, Procee
 from solvent.protocols.handover.state import SpaceConfig
 from solvent.protocols.handover.vocabulary import (
     Astray,
+    Departed,
     Died,
     Enter,
     Entered,
@@ -45,6 +46,27 @@ def test_who_turns_to_one_that_dies_is_told() -> None:
     town.want(1, Enter(A))
     assert town.want(1, Died(A)) == [(B, Astray(A)), *town.told[-1:]]
     assert (B, Astray(A)) in town.want(1, Enter(A))
+
+
+def test_resources_are_made_once() -> None:
+    """Whoever opens one first: the founder makes it."""
+    town = Town(3, is_settled=False)
+    town.want(1, Enter(A))
+    town.want(2, Enter(A))
+    assert town.want(2, Open(R)) == [(C, Opened(R))]
+    assert town.want(1, Open(R)) == [(B, Opened(R))]
+    assert town.want(0, Open(R)) == [(A, Opened(R))]
+    assert town.want(1, Open(R)) == [(B, Opened(R))]
+    assert is_sound(town)
+
+
+def test_all_may_go() -> None:
+    """One after the other, or all at once; the last takes everything along."""
+    town = Town(3)
+    for node in range(3):
+        town.take(node, Requested(Go()))
+    town.talk()
+    assert {node for node, _ in of(town.told, Departed)} == {A, B, C}
 
 
 def test_founder_stays_in_all_resources() -> None:

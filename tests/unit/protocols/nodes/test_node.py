@@ -10,11 +10,13 @@ from solvent.protocols.capture.vocabulary import (
     Arrived,
     Combination,
     MoleculeId,
+    Rewrite,
     RuleId,
+    Wake,
 )
 from solvent.protocols.directory import Directory, Ring
 from solvent.protocols.inertia import Detector
-from solvent.protocols.inertia.messages import NEVER, Probe
+from solvent.protocols.inertia.messages import NEVER, Awake, Probe
 from solvent.protocols.link import AllTaken, Cheap
 from solvent.protocols.machine import (
     Answered,
@@ -24,7 +26,7 @@ from solvent.protocols.machine import (
     Requested,
     Send,
 )
-from solvent.protocols.nodes import Idle, Node, NodeState, Offer, packed
+from solvent.protocols.nodes import Idle, Node, NodeState, Offer, Working, packed
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Effects, Event
@@ -97,3 +99,12 @@ def test_idle_counts_only_for_what_the_program_had_heard() -> None:
     assert state.detector.is_active
     state, _ = node.step(state, Requested(Idle(1)))
     assert not state.detector.is_active
+
+
+def test_what_comes_from_outside_is_told_to_the_initiator() -> None:
+    """Whether the program begins to work by itself, looks again, or puts a molecule in."""
+    node = node_with((1, FAR))
+    for request in (Working(), Wake(), Rewrite((), (NEAR,))):
+        state, effects = after(node, *QUIET, Requested(request))
+        assert Send(A, Awake()) in effects
+        assert (state.detector.is_active, state.is_out) == (True, True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.protocols.machine import NodeId, Received, Report, Requested
+from solvent.protocols.machine import NodeId, Received, Report, Requested, Send
 from solvent.protocols.token.messages import Token
 from solvent.protocols.token.node import Ring
 from solvent.protocols.token.state import TokenConfig, TokenState, Trap
@@ -19,6 +19,14 @@ def _using(ring: Ring, *traps: Trap) -> TokenState:
     for trap in traps:
         state = TokenState(**{**{name: getattr(state, name) for name in state.__struct_fields__}, "traps": (trap,)})
     return state
+
+
+def test_where_the_token_takes_nothing_along_it_is_searched_for() -> None:
+    """As the paper has it, a node releases the token and looks for it again."""
+    ring = Ring(TokenConfig(ZERO, 8, is_instant=False, clean_up="none"))
+    state, effects = ring.step(_using(ring), AGAIN)
+    assert [type(effect.message).__name__ for effect in effects if isinstance(effect, Send)] == ["Token", "Gimme"]
+    assert state.is_waiting
 
 
 def test_the_token_goes_on_all_the_same() -> None:

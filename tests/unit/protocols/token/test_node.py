@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from solvent.protocols.machine import NodeId, Received, Report, Requested, Send, SetTimer
-from solvent.protocols.token.messages import Probe, Token
-from solvent.protocols.token.node import REST, Ring
+from solvent.protocols.machine import CancelTimer, NodeId, Received, Report, Requested, Send, SetTimer, TimerFired
+from solvent.protocols.token.messages import Gimme, Probe, Token
+from solvent.protocols.token.node import AGAIN, REST, Ring
 from solvent.protocols.token.state import TokenConfig, TokenState
-from solvent.protocols.token.vocabulary import Acquire, Granted, Release
+from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 ZERO, ONE, TWO, THREE, FOUR, FIVE = map(NodeId, range(6))
 ACQUIRE, RELEASE = Requested(Acquire()), Requested(Release())
@@ -49,6 +49,34 @@ def test_a_token_that_has_nowhere_to_go_stays() -> None:
     assert (state.token is not None, effects) == (True, ())
     state, effects = alone.step(state, ACQUIRE)
     assert effects == (Report(Granted(1, 1)),)
+
+
+# --------------------------------------------------------------------------------------------------------- lending
+
+
+def test_a_user_that_takes_time_releases() -> None:
+    """Where use takes time the token stays until it is released; moves are told if wanted."""
+    node = Ring(TokenConfig(ZERO, 3, is_instant=False), tells_moves=True)
+    state, effects = node.step(TokenState(requests=1, is_waiting=True), Received(TWO, Token(2)))
+    assert (state.is_used, effects) == (True, (Report(Granted(1, 1)),))
+    assert node.step(state, ACQUIRE) == (state, ())
+    state, effects = node.step(state, RELEASE)
+    assert (state.is_used, effects[0]) == (False, Report(Moved(ONE, "round")))
+    assert node.step(state, RELEASE) == (state, ())
+
+
+# ------------------------------------------------------------------------------------------------------- searching
+
+
+def test_who_still_waits_searches_again() -> None:
+    """A search that got lost is repeated after a while; a grant ends that."""
+    node = ring(again=30)
+    state, effects = node.step(TokenState(stamp=3), ACQUIRE)
+    assert effects == (Send(FOUR, Gimme(ZERO, 1, 3, 3, 3)), SetTimer(AGAIN, 30))
+    assert node.step(state, TimerFired(AGAIN)) == (state, effects)
+    state, effects = node.step(state, Received(NodeId(7), Token(7)))
+    assert effects[:2] == (CancelTimer(AGAIN), Report(Granted(1, 1)))
+    assert node.step(state, TimerFired(AGAIN)) == (state, ())
 
 
 # --------------------------------------------------------------------------------------------------- asking round

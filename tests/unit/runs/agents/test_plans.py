@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from solvent.errors import RecordProblem
+from solvent.errors import RecordProblem, SolventError
 from solvent.runs.agents.partition import divided
 from solvent.runs.agents.plans import (
     FINISHED,
@@ -108,6 +108,13 @@ def test_a_submitted_workflow_is_found_as_it_was(store: Store) -> None:
         "broken": "tests.unit.runs.agents.flows:broken",
     }
     assert [announced(record.data)[0] for record in store.read(SUBMITTED)] == ["r1"]
+
+
+def test_a_run_is_submitted_once(store: Store) -> None:
+    """A second run of the same name is refused."""
+    submit(store, "r1", adaptive(), {})
+    with pytest.raises(SolventError):
+        submit(store, "r1", adaptive(), {})
 
 
 def test_a_run_ends_once(store: Store) -> None:

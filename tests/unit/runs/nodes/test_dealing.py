@@ -63,6 +63,13 @@ def test_data_is_blanked_out_of_the_text() -> None:
     assert short.count("\n") == text.count("\n")
 
 
+@pytest.mark.parametrize("text", ["<(1), 2, a>", "<2, (1), a>", "1, (2), a", "<a>", "<>", "<1>"])
+def test_brackets_do_no_harm(text: str) -> None:
+    """However the data is written, the rules are found."""
+    program = solvent.hocl.parse(f"let a = replace x::int by x in {text}")
+    assert len(rules_in(solvent.hocl.parse(text_of_rules(program)))) == text.count("a")
+
+
 def test_functions_in_the_data_are_not_called_for_the_rules() -> None:
     """Where only the rules are wanted, nothing else is computed."""
     called = []

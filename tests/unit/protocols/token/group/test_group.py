@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from solvent.protocols.link.messages import Cheap
 from solvent.protocols.machine import NodeId, Received, Report, Requested, Send, TimerFired
 from solvent.protocols.token.group import (
+    Broadcast,
+    Delivered,
     Epoch,
     Group,
     GroupConfig,
@@ -31,6 +33,8 @@ from solvent.protocols.token.group.messages import (
     Promise,
     Refuse,
     Said,
+    Saved,
+    Seek,
     Seen,
     View,
 )
@@ -86,6 +90,41 @@ def test_a_log_that_names_more_members_needs_more_promises() -> None:
     assert [to for to, _ in _said(effects, Elect)] == [2, 3, 4]
     _, effects = _steps(group, state, Received(NodeId(4), Promise(epoch, FIRST, 2)), TimerFired(ELECT))
     assert [one.ring for one in _told(effects, ViewBegan)] == [(1, 4, 0)]
+
+
+def test_one_that_promised_something_newer_does_not_stop_the_others() -> None:
+    """A holder writes on while most save it, and gives up when most refuse."""
+    group, state = _holder()
+    state, _ = _steps(group, state, Requested(Broadcast("x")), Received(C, Refuse(FIRST, NEXT)))
+    done, effects = _steps(group, state, Received(A, Saved(FIRST, 1)))
+    assert [one.data for one in _told(effects, Delivered)] == ["x"]
+    assert done.fence is not None
+    _, effects = _steps(group, state, Received(A, Refuse(FIRST, NEXT)))
+    assert _told(effects, LockLost)
+
+
+def test_a_token_is_sought_before_it_is_replaced() -> None:
+    """A node that hears nothing asks all, and a word that it was seen is enough."""
+    group = Group(GroupConfig(B, (A, B, C)))
+    state, _ = group.start()
+    silence = [TimerFired(PATIENCE)] * 3
+    state, effects = _steps(group, state, Requested(Lock()), *silence)
+    assert [to for to, _ in _said(effects, Seek)] == [A, C]
+    assert not _said(effects, Elect)
+    seen, effects = _steps(group, state, Received(C, Seen(FIRST)), TimerFired(ELECT))
+    assert (seen.is_seeking, _said(effects, Elect)) == (False, [])
+    _, effects = _steps(group, state, TimerFired(ELECT))
+    assert [to for to, _ in _said(effects, Elect)] == [A, C]
+
+
+def test_who_meets_the_token_tells_who_seeks_it() -> None:
+    """A token under way is found where it arrives."""
+    group = Group(GroupConfig(B, (A, B, C)))
+    state, _ = group.start()
+    state, effects = _steps(group, state, Received(C, Seek(FIRST)))
+    assert not _said(effects, Seen)
+    _, effects = _steps(group, state, Received(A, Passed(FIRST, Token(visits=0), length=0)))
+    assert _said(effects, Seen) == [(C, Seen(FIRST))]
 
 
 def test_an_old_answer_does_not_take_the_log_away() -> None:
