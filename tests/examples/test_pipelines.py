@@ -127,7 +127,7 @@ def _check_sensors(folder: Path, report: dict[str, Any]) -> None:
     assert not list(out.rglob("*.part"))
 
 
-@pytest.mark.parametrize("words", [(), ("--processes",), ("--agents", "2")], ids=["threads", "processes", "agents"])
+@pytest.mark.parametrize("words", [("--processes",), ("--agents", "2")], ids=["processes", "agents"])
 def test_sensors_are_salvaged_and_calibrated(sensors: Path, words: tuple[str, ...]) -> None:
     """Damaged files are salvaged, and means spoilt by spikes are replaced by medians; nothing is cleaned twice."""
     _check_sensors(sensors, _solvent(sensors, "run", "sensors.py", *words))
@@ -200,11 +200,11 @@ def _check_forecast(folder: Path, report: dict[str, Any]) -> None:
     assert table[:, 1].tolist() == degrees
 
 
-@pytest.mark.parametrize("words", [(), ("--agents", "2")], ids=["threads", "agents"])
-def test_forecast_replaces_models_and_tunes_the_last(forecast: tuple[Path, str], words: tuple[str, ...]) -> None:
+def test_forecast_replaces_models_and_tunes_the_last(forecast: tuple[Path, str]) -> None:
     """Requests that are refused or not answered are repeated; models that fail or disappoint are replaced."""
     folder, port = forecast
-    _check_forecast(folder, _solvent(folder, "run", "forecast.py", "--input", f"port={port}", "--name", RUN, *words))
+    words = ("--input", f"port={port}", "--name", RUN, "--agents", "2")
+    _check_forecast(folder, _solvent(folder, "run", "forecast.py", *words))
     # The service refuses the first request for the second month, and does not answer the one for the third.
     events = _solvent(folder, "logs", RUN)["events"]
     repeated = {one["call"] for one in events if one["event"] == "done" and one["attempts"] > 1}

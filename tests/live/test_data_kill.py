@@ -114,18 +114,6 @@ def test_makers_and_removers_that_are_killed_leave_nothing_that_stays(machines: 
     assert left == []
 
 
-def test_the_data_of_a_dead_process_is_had_by_its_host(machines: Hosts) -> None:
-    """A successor on the same host attaches to it, and one elsewhere gets it from another process of that host."""
-    mate, other = machines.store("here"), machines.store("there")
-    child, where = _serve(machines, "here", lambda store: store.where(filled(store, "m", b"x" * SIZE).resource))
-    child.kill()
-    with pytest.raises(DataProblem) as caught:
-        other.get(where, options=Options(max_attempts=1))
-    assert caught.value.code == "D204"
-    assert bytes(mate.get(where).read(1)) == b"x" * SIZE
-    assert bytes(other.get(mate.where("m")).read(1)) == b"x" * SIZE
-
-
 @pytest.mark.parametrize("part", [(0, None), (50_000, 100_000)])
 def test_what_a_killed_writer_has_torn_is_put_right_for_another_host(
     machines: Hosts, part: tuple[int, int | None], monkeypatch: pytest.MonkeyPatch

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import Any
 
 import pytest
 
-from solvent.net import Codec, Host, PeerFault, TcpTransport, Unwelcome, meet
-from solvent.net.handshake import FORGETFUL
+from solvent.net import Codec, Host, TcpTransport, Unwelcome, meet
 from solvent.protocols.machine import Message, NodeId
 from tests.live.networks import Listener, identity, until
 from tests.loop import in_loop
@@ -66,72 +64,6 @@ async def test_who_is_no_node_is_told_apart(answer: bytes) -> None:
     with pytest.raises((Unwelcome, OSError)):
         await meet(identity(1), server.sockets[0].getsockname())
     server.close()
-
-
-@in_loop
-async def test_a_node_that_comes_with_another_birth_is_refused() -> None:
-    """Whoever knows it under the former one says nothing more to it, and takes nothing from it."""
-    listener = Listener()
-    way, host = await _started(0, listener=listener, birth="zero")
-    assert await meet(identity(1, birth="first"), way.address) == 0
-    with pytest.raises(Unwelcome) as refused:
-        await meet(identity(1, birth="second"), way.address)
-    assert str(refused.value) == FORGETFUL
-    # One that does not speak of its birth is taken as it is.
-    assert await meet(identity(1), way.address) == 0
-    await host.stop()
-
-
-@in_loop
-async def test_a_node_that_is_dialled_and_has_another_birth_is_refused() -> None:
-    """The dialler notices, and tells once."""
-    listener = Listener()
-    mine, host = await _started(0, listener=listener, birth="zero")
-    other, first = await _started(1, birth="first")
-    mine.know(B, *other.address)
-    host._transport.send(B, Word("one"))
-    host._transport.flush()
-    await until(lambda: _heard(first) == [(A, Word("one"))])
-    await first.stop()
-    _, second = await _started(1, birth="second", port=other.address[1])
-    host._transport.send(B, Word("two"))
-    host._transport.flush()
-    await until(lambda: [PeerFault("node 1", FORGETFUL)] == listener.outcomes)
-    assert _heard(second) == []
-    await second.stop()
-    await host.stop()
-
-
-@in_loop
-async def test_a_node_answers_one_that_it_did_not_know() -> None:
-    """Who dials says where it is to be found; that does where nobody else knows."""
-    mine, host = await _started(0)
-    theirs, other = await _started(1)
-    theirs.know(A, *mine.address)
-    theirs.send(A, Word("hello"))
-    theirs.flush()
-    await until(lambda: _heard(host) == [(B, Word("hello"))])
-    mine.send(B, Word("welcome"))
-    mine.flush()
-    await until(lambda: _heard(other) == [(A, Word("welcome"))])
-    await host.stop()
-    await other.stop()
-
-
-@in_loop
-async def test_who_knows_better_where_a_node_is_is_asked() -> None:
-    """And where that is wrong, another place is tried."""
-    theirs, other = await _started(1)
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        nowhere = probe.getsockname()[:2]
-    for table, known in (({B: nowhere}, theirs.address), ({B: theirs.address}, nowhere)):
-        mine, host = await _started(0, peers=table, find={B: known}.get)
-        before = len(_heard(other))
-        mine.send(B, Word("found"))
-        mine.flush()
-        await until(lambda before=before: len(_heard(other)) > before)  # type: ignore[misc]
-        await host.stop()
-    await other.stop()
 
 
 @in_loop

@@ -79,22 +79,6 @@ def test_a_batch_larger_than_the_server_takes_goes_in_pieces() -> None:
 
 
 @in_loop
-async def test_a_message_too_large_is_reported_and_the_others_go(url: str) -> None:
-    """What fits no frame is dropped here, not at the other side, and is not counted as waiting."""
-    pair = Pair(url, name="large", codec=Codec(str, max_frame_bytes=1000))
-    one, _ = await pair.open()
-    for text in ("a", "x" * 2000, "b"):
-        one.send(B, text)
-    one.flush()
-    one.send(B, "x" * 2000)
-    one.flush()
-    await until(lambda: pair.got == ["a", "b"])
-    assert {fault.reason for fault in pair.faults} == {"a message `str` too large for a frame: not sent"}
-    assert (one.counters.messages_dropped, one._waiting_count) == (2, 0)
-    await pair.close()
-
-
-@in_loop
 async def test_nonsense_is_dropped_and_reported_once(url: str) -> None:
     """Whatever somebody publishes to a node, it tells of it and goes on; a batch beyond the limit is refused."""
     pair = Pair(url, name="nonsense", codec=Codec(str, max_frame_bytes=1000))

@@ -188,22 +188,6 @@ async def test_an_address_of_another_machine_is_a_clear_error() -> None:
 
 
 @in_loop
-async def test_a_node_may_come_later() -> None:
-    """What is said before the other node listens, or is known at all, is heard when it does."""
-    one, first = _talker(0)
-    await first.start()
-    first.request(Say(B))
-    await until(lambda: one.counters.messages_sent == 0 and first.state.unacknowledged == 1)
-    two, second = _talker(1)
-    await second.start()
-    introduce([one, two])
-    await until(lambda: first.state.inner.is_all_taken)
-    assert second.state.inner.listening[A].heard == 1
-    await first.stop()
-    await second.stop()
-
-
-@in_loop
 async def test_a_connection_that_breaks_is_made_again() -> None:
     """Messages lost with a connection are sent again over the next, and heard once."""
     one, first = _talker(0)

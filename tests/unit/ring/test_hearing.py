@@ -31,18 +31,6 @@ def _listened(heard: Heard, after: int | None = None) -> list[Any]:
     return asyncio.run(_all(heard.listen(after)))
 
 
-def test_all_that_is_kept_is_heard() -> None:
-    """A listener hears everything from the beginning, or from the oldest that is kept."""
-    assert _listened(_filled(3)) == [0, 1, 2]
-    assert _listened(_filled(5, kept=2)) == [3, 4]
-
-
-@pytest.mark.parametrize("after,expected", [(-1, [0, 1, 2]), (0, [1, 2]), (1, [1, 2]), (2, [2]), (4, []), (9, [])])
-def test_a_listener_may_begin_after_a_place(after: int, expected: list[int]) -> None:
-    """Places need not exist: what comes after is heard."""
-    assert _listened(_filled(3), after) == expected
-
-
 def test_what_is_not_kept_any_more_cannot_be_asked_for() -> None:
     """Nobody misses messages without knowing."""
     heard = _filled(5, kept=2)

@@ -130,15 +130,6 @@ async def test_a_grant_that_nobody_waits_for_is_left_at_once(desk: _Desk) -> Non
 
 
 @in_loop
-async def test_waiting_too_long_is_a_timeout(desk: _Desk) -> None:
-    """With a timeout, entering raises `TimeoutError`, and the wish is taken back."""
-    with pytest.raises(TimeoutError):
-        async with desk.lock(timeout=0.001):
-            pass
-    assert desk.asked == [Lock(), Unlock()]
-
-
-@in_loop
 async def test_leaving_a_lost_lock_raises(desk: _Desk) -> None:
     """Who has lost the lock can see it, and learns it at the end of the block; nothing is left that is not had."""
     task = asyncio.create_task(_lose(desk, None))

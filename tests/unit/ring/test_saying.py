@@ -8,23 +8,8 @@ from typing import Any
 import pytest
 
 from solvent.errors import RingProblem
-from solvent.protocols.token.group.vocabulary import Broadcast
 from solvent.ring.saying import MAX_BYTES, MAX_COUNT, Said
 from tests.loop import in_loop
-
-
-@in_loop
-async def test_a_broadcast_returns_its_place_when_it_is_safe() -> None:
-    """In the order in which they were said."""
-    asked = list[Any]()
-    said = Said(asked.append)
-    one, other = (asyncio.create_task(said.say(body)) for body in (b"a", b"b"))
-    await asyncio.sleep(0)
-    assert asked == [Broadcast(b"a"), Broadcast(b"b")]
-    said.on_safe(0, 5)
-    assert await one == 5
-    said.on_safe(1, 7)
-    assert await other == 7
 
 
 @pytest.mark.parametrize("size,given", [(1, MAX_COUNT), (MAX_BYTES // 4, 4), (MAX_BYTES, 1)])

@@ -38,17 +38,6 @@ def test_arrivals_start_instances_that_run_at_the_same_time() -> None:
     assert (report.calls["M"], report.states["M"]) == (2, "done")
 
 
-def test_threads_of_a_split_run_at_the_same_time() -> None:
-    """A task that passes its result on three times starts three instances that can meet."""
-    all_three = Barrier(3)
-    work = flow(
-        step("A", "told", Value(1), copies=3), step("B", "meet", Result("A")),
-        functions={"meet": lambda value: (all_three.wait(PATIENCE), value)[1]},
-    )  # fmt: skip
-    report = run(work, jobs=3)
-    assert (report.succeeded, report.calls, report.results) == (True, {"A": 1, "B": 3}, {"B": 1})
-
-
 def test_trace_tells_each_run_in_order() -> None:
     """The trace has every start and every end, also of a task that runs again and again."""
     back = Route("A", Test("result < 3"))
@@ -223,14 +212,6 @@ def test_case_ends_while_calls_are_out(how: str, *, is_cancelled: bool) -> None:
 
 
 # --- Signals.
-
-
-def test_signal_starts_a_task_and_brings_a_value() -> None:
-    """What comes with a signal is handed to the task that waits for it."""
-    work = flow(step("A", "told", Value(1)), step("W", "told", Result("A"), Signalled(), signal="go"))
-    report = run(work, signals=[(0.0, "go", {"key": 2})])
-    assert (report.succeeded, report.results) == (True, {"W": [1, {"key": 2}]})
-    assert events_of(report, "signal") == ["go"]
 
 
 @pytest.mark.parametrize("is_transient", [False, True])

@@ -13,8 +13,6 @@ from solvent.runs.exploring import Orders, explore_workflow
 from solvent.workflows.model import (
     Alternative,
     Arrived,
-    Each,
-    Input,
     Many,
     Result,
     Route,
@@ -130,13 +128,6 @@ def test_unknown_signal_is_refused() -> None:
     assert (refused.value.code, refused.value.hint) == ("H316", "signals: x")
 
 
-def test_failing_service_ends_failed() -> None:
-    """A service that raises fails its task, in every order."""
-    orders = explore_workflow(flow(step("A", "broken", copies=2), step("B", "told", Result("A"))))
-    assert [(state.end, state.failed) for state in orders.finals] == [("failed", ["A"])]
-    assert violations(orders, ["B never"]) == []
-
-
 @pytest.mark.parametrize("test", [{"when": "result < 0"}, {"predicate": lambda n: n < 0}])
 def test_stand_ins_are_explored(test: dict[str, Any]) -> None:
     """Another service takes over in an exploration as in a run."""
@@ -147,24 +138,6 @@ def test_stand_ins_are_explored(test: dict[str, Any]) -> None:
     work = flow(tasks[0], split, tasks[2], Task("C", "told", after=("B",)), Task("D", "told", after=("B",)),
                 alternatives=(other,))  # fmt: skip
     assert violations(explore_workflow(work), ["C twice", "D never", "ends done"]) == []
-
-
-def test_composition_is_explored() -> None:
-    """A task that is called for each item is one event."""
-    work = flow(
-        step("A", "told", Value([1, 2])),
-        step("B", "add", Result("A"), Input("n"), each=Each("cross", (0, 1)), copies=2),
-        functions={"add": lambda a, b: a + b}, inputs={"n": [10, 20]},
-    )  # fmt: skip
-    assert violations(explore_workflow(work), ["A before B", "B once", "ends done"]) == []
-
-
-def test_instances_are_explored() -> None:
-    """Of three instances any two may be first; which are needed no longer may still run."""
-    work = flow(
-        step("M", "told", Value([1, 2, 3]), many=Many(over=0, need=2)), step("N", "told", Result("M")),
-    )  # fmt: skip
-    assert violations(explore_workflow(work), ["M once", "N once", "M before N", "ends done"]) == []
 
 
 @pytest.mark.parametrize(

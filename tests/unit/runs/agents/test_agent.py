@@ -20,7 +20,7 @@ from solvent.runs.making import run_workflow
 from solvent.runs.records.recorded import Deferred
 from solvent.services import cancelled
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Value, Workflow
-from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, is_small, run_by_agents, workflow
+from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, workflow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,31 +76,6 @@ def test_calls_that_have_ended_are_forgotten_at_once(store: Store) -> None:
         assert len(left) < 20
     finally:
         gc.enable()
-
-
-def test_a_condition_by_function_is_asked(store: Store) -> None:
-    """A function that the agent was started with judges results."""
-    flow = workflow(
-        Task("one", "add", (Value(1),)),
-        Task("two", "add", (Value(20),)),
-        Task("sum", "add", (Result("one"), Value(1))),
-        alternatives=(Alternative("better", {"one": "two"}, on=("condition",), predicate=is_small),),
-    )
-    submit(store, "r1", flow, {})
-    assert run_by_agents(store, "r1", offers_of([flow])).state == "done"
-    assert report_at_end(store, "r1", flow).results == {"sum": 21}
-
-
-def test_a_replay_comes_to_the_same(store: Store) -> None:
-    """The journals and letters of all places tell what the run came to; nobody is called."""
-    submit(store, "r1", adaptive(), {})
-    run_by_agents(store, "r1", many=2)
-    plan = plan_of(store, "r1")
-    assert plan is not None
-    before = store.read("")
-    again, had = replayed(store, "r1", plan, Offers({})), report_at_end(store, "r1", adaptive())
-    assert (again.results, again.states, again.calls) == (had.results, had.states, had.calls)
-    assert store.read("") == before
 
 
 def test_a_replay_of_half_a_run_tells_how_far_it_was(store: Store) -> None:

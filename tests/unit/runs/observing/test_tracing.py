@@ -101,18 +101,6 @@ def test_failures_are_recorded() -> None:
     assert (spans["task first"].attributes or {})["solvent.state"] == "done"
 
 
-def test_a_command_is_told_its_span() -> None:
-    """A command finds the span of its attempt in TRACEPARENT."""
-    tell = Service("tell", kind="shell", target="echo $TRACEPARENT")
-    spans = traced(_flow(tell, Service("say", function=_raise)))
-    call, said = spans["call tell 1"].context, spans["call say 1"].status.description
-    assert said == f"ValueError: 00-{call.trace_id:032x}-{call.span_id:016x}-01"
-
-
-def _raise(text: str) -> int:
-    raise ValueError(text)
-
-
 def test_a_workflow_as_a_service_is_below_its_attempt() -> None:
     """The tasks of an inner workflow are below the attempt that calls it, and so on."""
     inner = _flow(Service("plain", function=abs))

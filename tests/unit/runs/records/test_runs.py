@@ -13,9 +13,9 @@ import pytest
 from solvent.errors import RecordProblem
 from solvent.runs.records import recorded_run
 from solvent.runs.records.cards import digest_of, document_of, read_card, report_of, summary_of, write_card
-from solvent.runs.records.history import history, states_of, task_of
+from solvent.runs.records.history import states_of, task_of
 from solvent.runs.records.holders import Holder, is_there, this_process
-from solvent.runs.records.runs import all_runs, cancel, find, key_of, latest, new_run, resume
+from solvent.runs.records.runs import find, key_of, latest, new_run, resume
 from solvent.store import Store, open_store
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
 
@@ -53,20 +53,6 @@ def opened(store: Store, made: Workflow | None = None) -> HeldRun:
 def done(held: HeldRun, made: Workflow | None = None) -> None:
     """Run it to its end."""
     held.end(recorded_run(made or workflow(), {}, journal=held.journal, should_stop=held.is_cancelled).run())
-
-
-def test_a_run_has_a_name_and_ends(store: Store) -> None:
-    """Its name is made of the workflow's; its card says how it ended, and with what."""
-    held = opened(store)
-    assert held.card.run.startswith("sum-of-two-")
-    assert find(store, held.card.run).state == "running"
-    done(held)
-    card = find(store, held.card.run)
-    summary = summary_of(store, card)
-    assert (card.state, card.holder, card.has_ended) == ("done", None, True)
-    assert summary is not None
-    assert report_of(card, summary).results == {"b": 6}
-    assert [one.kind for one in history(store, card)] == ["opened", "called", "done", "called", "done", "ended"]
 
 
 def test_what_is_large_or_no_data_is_summed_up_too(store: Store) -> None:
@@ -139,39 +125,6 @@ def test_resources_are_not_resumed(store: Store) -> None:
         resume(store, card)
     assert problem.value.code == "R406"
     assert new_run(store, workflow(), {"x": len}).card.hindrance.startswith("its inputs are not all data")
-
-
-def test_a_run_is_cancelled(store: Store) -> None:
-    """One that nobody has at once; one that is held when its holder looks."""
-    held = opened(store)
-    assert cancel(store, held.card) is False
-    for _ in range(1000):
-        if held.is_cancelled():
-            break
-        held._is_over.wait(0.01)
-    done(held)
-    assert find(store, held.card.run).state == "cancelled"
-    other = opened(store)
-    other.leave()
-    assert cancel(store, other.card) is True
-    assert find(store, other.card.run).state == "cancelled"
-
-
-def test_runs_are_listed_by_age(store: Store) -> None:
-    """The latest last; one that is to be gone on with is the latest that was stopped."""
-    with pytest.raises(RecordProblem, match="there are no runs"):
-        latest(store)
-    first, second = opened(store), opened(store)
-    first.leave()
-    done(second)
-    assert [one.run for one in all_runs(store)] == [first.card.run, second.card.run]
-    assert latest(store).run == first.card.run
-
-
-def test_a_run_that_could_not_begin_is_forgotten(store: Store) -> None:
-    """There is no card of it any more."""
-    opened(store).forget()
-    assert all_runs(store) == []
 
 
 def test_names_that_are_taken_are_made_anew(store: Store) -> None:
