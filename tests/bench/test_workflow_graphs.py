@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from bench.workflow.functions import combine
-from bench.workflow.graphs import SHAPES, Graph, evaluate, make_chain, make_fan, make_layers
+from bench.workflow.graphs import SHAPES, Graph, evaluate, make_layers
 
 
 def _recursively(graph: Graph) -> list[int]:
@@ -20,16 +20,6 @@ def _recursively(graph: Graph) -> list[int]:
     return [value(sink) for sink in graph.sinks]
 
 
-def test_fan_goes_from_one_to_many_to_one() -> None:
-    """A fan of width three has five tasks; the last takes the results of the three in order."""
-    assert make_fan(3) == Graph(((), (0,), (0,), (0,), (1, 2, 3)))
-
-
-def test_chain_is_a_row() -> None:
-    """Each task of a chain takes the result of the one before."""
-    assert make_chain(3) == Graph(((), (0,), (1,)))
-
-
 def test_layered_tasks_take_two_or_three_results_of_the_layer_before() -> None:
     """In a graph of 100 tasks every task behind the first ten takes two or three different ones of the ten before."""
     sources = make_layers(100).sources
@@ -40,11 +30,6 @@ def test_layered_tasks_take_two_or_three_results_of_the_layer_before() -> None:
     ]
     assert sources[:10] == ((),) * 10
     assert all(count in {2, 3} and found == {before} for count, found, before in layers)
-
-
-def test_graphs_are_the_same_every_time() -> None:
-    """All systems get the same random graph."""
-    assert make_layers(1_000) == make_layers(1_000)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -7,10 +7,9 @@ import pytest
 from bench.cell import Ending
 from bench.verdicts import Verdict
 from bench.workflow.cell import Cell, Mode, Question
-from bench.workflow.figures import Figures, growth_exponent
+from bench.workflow.figures import Figures
 from bench.workflow.verdicts import (
     Demand,
-    judge_completion,
     judge_growth,
     judge_memory,
     judge_recovery,
@@ -30,11 +29,6 @@ def _figures(*cells: Cell) -> Figures:
 
 def _timed(system: str, shape: str, size: int, *times: float, ending: Ending = Ending.MEASURED) -> Cell:
     return Cell(Question(system, Mode.TIME, shape, size), ending, times)
-
-
-def test_growth_of_a_straight_line_is_one() -> None:
-    """Ten times the tasks in ten times the time is an exponent of 1."""
-    assert growth_exponent([(100, 0.1), (1_000, 1.0), (10_000, 10.0)]) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("ours, is_met", [(0.9, True), (1.0, True), (1.1, False)])
@@ -82,12 +76,6 @@ def test_memory_and_recovery_are_compared_with_parsl() -> None:
             figures="median 1 ms, theirs 2",
         ),
     ]
-
-
-def test_a_hundred_thousand_tasks_complete() -> None:
-    """A measured graph of 100,000 tasks meets the demand."""
-    figures = _figures(_timed("solvent", "chain", 100_000, 5.0))
-    assert judge_completion(figures, "chain").figures == "5 s, 0.05 ms a task"
 
 
 def test_nothing_measured_decides_nothing() -> None:

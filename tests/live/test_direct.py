@@ -20,18 +20,6 @@ from tests.live.direct_nodes import SECONDS, A, B, Talk, Word, eventually, talki
 WORDS = 400
 
 
-def test_words_arrive_once_and_in_order() -> None:
-    """Both ways at the same time, over connections that both dial at the same moment."""
-    with talking(A, B) as (a, b):
-        for number in range(WORDS):
-            a.say(B, number)
-            b.say(A, number)
-        a.wait_for(B, WORDS)
-        b.wait_for(A, WORDS)
-        assert a.ears.numbers(B) == list(range(WORDS)) == b.ears.numbers(A)
-        assert a.ears.faults == b.ears.faults == []
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_words_arrive_once_and_in_order_however_often_lines_break(seed: int) -> None:
     """Connections are cut at random while both speak; what was not taken is said again, and nothing twice."""

@@ -9,35 +9,6 @@ from solvent.engine.choice import Stepper
 from tests.unit.engine.soup import finals
 
 
-def test_outer_and_inner_reactions_interleave() -> None:
-    """Under some seed the outer solution reacts before the inner one, under some after."""
-    text = "<<1, replace-one x::int by 2>, A, replace-one A by B>"
-    firsts = set()
-    for seed in range(40):
-        solution = solvent.hocl.parse(text).solution()
-        reaction = solvent.hocl.step(solution, seed=seed)
-        assert reaction is not None
-        firsts.add(solvent.hocl.show(reaction.reactants[0]))
-    assert firsts == {"1", "A"}
-
-
-def test_every_rule_has_a_chance() -> None:
-    """Of three rules that want one molecule, each gets it under some seed."""
-    text = "<1, (a = replace-one x::int by A), (b = replace-one x::int by B), (c = replace-one x::int by C)>"
-    assert finals(text, seeds=60) == {"<A, b, c>", "<B, a, c>", "<C, a, b>"}
-
-
-def test_every_molecule_has_a_chance() -> None:
-    """Of five molecules that fit, each is taken under some seed, about as often."""
-    taken = dict.fromkeys(range(5), 0)
-    for seed in range(300):
-        solution = solvent.hocl.parse("<0, 1, 2, 3, 4, replace-one x::int by>").solution()
-        reaction = solvent.hocl.step(solution, seed=seed)
-        assert reaction is not None
-        taken[reaction.reactants[0]] += 1
-    assert min(taken.values()) > 300 / 5 / 2
-
-
 def test_a_rule_that_never_ends_starves_no_other() -> None:
     """A rule that can always react does not keep another from reacting, in the long run."""
     text = "<0, (up = replace x::int by x + 1), (stop = replace-one up = u by Stopped)>"

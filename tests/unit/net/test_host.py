@@ -29,21 +29,6 @@ A, B = NodeId(0), NodeId(1)
 
 
 @in_loop
-async def test_events_are_taken_one_after_the_other() -> None:
-    """Requests become events in their order, and reports reach the application."""
-    listener = Listener()
-    machine = Scripted(table(a=(Report("A"),), b=(Report("B"),)), first=(Report("started"),))
-    host = Host(machine, Hub().transport(A), application=listener)
-    await host.start()
-    host.request("a")
-    host.request("b")
-    await listener.hears("started", "A", "B")
-    assert host.state == ((), 0, "a", "b")
-    assert (host.counters.steps, host.waiting_count) == (2, 0)
-    await host.stop()
-
-
-@in_loop
 async def test_a_record_is_safe_before_anything_is_said(tmp_path: Path) -> None:
     """Whoever hears what follows a `Save` finds it in the file."""
     path, sizes = tmp_path / "j", dict[str, int]()

@@ -130,20 +130,6 @@ async def test_a_grant_that_nobody_waits_for_is_left_at_once(desk: _Desk) -> Non
 
 
 @in_loop
-async def test_leaving_a_lost_lock_raises(desk: _Desk) -> None:
-    """Who has lost the lock can see it, and learns it at the end of the block; nothing is left that is not had."""
-    task = asyncio.create_task(_lose(desk, None))
-    await turns()
-    await desk.grant(1)
-    desk.queue.on_lost(_fence(1))
-    await turns()
-    with pytest.raises(LockLost) as lost:
-        await task
-    assert lost.value.code == "N201"
-    assert desk.asked == [Lock()]
-
-
-@in_loop
 async def test_a_lost_lock_does_not_hide_another_error(desk: _Desk) -> None:
     """What the block raises is raised, with a note that the lock was lost."""
     task = asyncio.create_task(_lose(desk, ValueError("mine")))
@@ -174,25 +160,6 @@ async def _stand_still(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> locking.
     now = standstill._now()
     monkeypatch.setattr(standstill, "_now", lambda: now + 100.0)
     return lock
-
-
-@in_loop
-async def test_doubt_ends_when_the_others_answer(monkeypatch: pytest.MonkeyPatch, desk: _Desk) -> None:
-    """After a standstill the fence is refused until the others have answered; then it counts as before."""
-    lock = await _stand_still(desk, monkeypatch)
-    assert lock.is_lost
-    with pytest.raises(LockLost, match="may be lost"):
-        _ = lock.fence
-    confirming = asyncio.create_task(lock.confirm())
-    await turns()
-    assert not confirming.done()
-    desk.standstill.on_confirmed(desk.probes[-1].number)
-    await confirming
-    assert not lock.is_lost
-    assert lock.fence == (1, 2, 1)
-    await lock.__aexit__(None, None, None)
-    await turns()
-    assert desk.asked == [Lock(), Unlock()]
 
 
 @in_loop

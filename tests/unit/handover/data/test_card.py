@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from solvent.errors import DataProblem, Misuse
 from solvent.handover.data import card as card_module
-from solvent.handover.data.card import MAX_PIECES, TO_THE_END, Card, Sheet
+from solvent.handover.data.card import MAX_PIECES, Card, Sheet
 from solvent.handover.data.extents import Extent, whole
 
 if TYPE_CHECKING:
@@ -25,22 +25,6 @@ def _card(path: Path) -> Card:
     card = Card(path, is_new=True)
     card.begin(SHEET)
     return card
-
-
-def test_others_see_what_was_written(tmp_path: Path) -> None:
-    """A change by one is read by all that have the card open, and by those that open it later."""
-    one = _card(tmp_path / "c")
-    other = Card(tmp_path / "c")
-    assert other.sheet() == SHEET
-    for number in range(1, 6):
-        one.change(lambda sheet, number=number: replace(sheet, stamps=number))
-        assert other.sheet() == replace(SHEET, stamps=number)
-    other.change(lambda sheet: replace(sheet, form="text"))
-    later = Card(tmp_path / "c")
-    assert one.sheet() == later.sheet() == replace(SHEET, stamps=5, form="text")
-    assert (tmp_path / "c").stat().st_mode & 0o777 == 0o600
-    for card in (one, other, later):
-        card.close()
 
 
 def test_half_a_change_is_none(tmp_path: Path) -> None:
@@ -151,19 +135,3 @@ def test_more_pieces_than_a_card_has_room_for_are_refused(tmp_path: Path, monkey
     assert caught.value.code == "D207"
     assert card.sheet() == SHEET
     card.close()
-
-
-def test_a_stretch_is_taken_by_one(tmp_path: Path) -> None:
-    """What one has taken, others see as taken, until it gives it back or goes."""
-    one = _card(tmp_path / "c")
-    other = Card(tmp_path / "c")
-    assert one.try_take(0, 10)
-    assert other.is_taken(5, TO_THE_END)
-    assert not other.is_taken(10, TO_THE_END)
-    assert not other.try_take(9, 1)
-    one.give_back(0, 10)
-    assert other.try_take(9, 1)
-    other.close()
-    assert not one.is_taken(0, TO_THE_END)
-    one.close()
-    one.close()

@@ -139,33 +139,6 @@ def test_a_version_that_is_being_made_is_waited_for(tmp_path: Path, monkeypatch:
     assert (other.version, other.sheet.redo) == (1, ())
 
 
-def test_sizes_change_with_the_version(tmp_path: Path) -> None:
-    """Growing and shrinking is seen by others when the version is made, and not at all if it never is."""
-    one = made(tmp_path, 10, keep_last=True)
-    other = attached(tmp_path)
-    writing = _drafting(one, 1)
-    writing.view[:] = b"0123456789"
-    writing.resize(3 * SIZE)
-    assert bytes(writing.view) == b"0123456789" + bytes(3 * SIZE - 10)
-    writing.view[-1] = 7
-    assert (other.size, other.version) == (10, 0)
-    writing.resize(5)
-    writing.resize(12)
-    assert bytes(writing.view) == b"01234" + bytes(7)
-    writing.commit()
-    assert bytes(other.read(1)) == b"01234" + bytes(7)
-    writing = _drafting(other, 2)
-    writing.resize(SIZE)
-    writing.view[:] = b"x" * SIZE
-    writing.abandon()
-    assert bytes(one.read(1)) == b"01234" + bytes(7)
-    for size in (0, SIZE, 1):
-        with _drafting(one, 3 + size) as writing:
-            writing.resize(size)
-        assert (other.size, other.version) == (size, 3 + size)
-    assert bytes(other.read(4)) == b"\x00"
-
-
 @pytest.mark.parametrize("ending", ["commit", "abandon"])
 def test_room_that_was_asked_for_and_is_not_needed_is_given_back(tmp_path: Path, ending: str) -> None:
     """Who grows, and is then as short as before, or thinks better of it, has taken nothing."""
@@ -178,32 +151,6 @@ def test_room_that_was_asked_for_and_is_not_needed_is_given_back(tmp_path: Path,
     getattr(writing, ending)()
     assert region.path.stat().st_blocks < 2 * before
     assert region.sheet.reach == 0
-
-
-def test_a_file_of_the_users_changes_with_the_version(tmp_path: Path) -> None:
-    """What is drafted and given up never gets into the file; what is released does, in its size."""
-    file = tmp_path / "mine.bin"
-    file.write_bytes(b"0123456789")
-    region = made(tmp_path, None, path=file, keep_last=True)
-    writing = _drafting(region, 1)
-    writing.view[:3] = b"xyz"
-    writing.resize(5_000)
-    assert file.read_bytes()[:10] == b"0123456789"
-    writing.abandon()
-    assert file.read_bytes() == b"0123456789"
-    with _drafting(region, 1) as writing:
-        writing.view[:3] = b"xyz"
-        writing.resize(5)
-    assert file.read_bytes() == b"xyz34"
-    region.close()
-    file.write_bytes(b"")
-    other = tmp_path / "other"
-    other.mkdir()
-    region = made(other, None, path=file, keep_last=True)
-    with region.write(1) as writing:
-        writing.resize(3)
-        writing.view[:] = b"abc"
-    assert (file.read_bytes(), bytes(region.read(1))) == (b"abc", b"abc")
 
 
 def test_no_room_for_the_changes_is_an_error_that_costs_nothing(

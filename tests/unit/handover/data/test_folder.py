@@ -40,20 +40,6 @@ def test_runs_have_folders_of_their_own_that_nobody_else_can_enter(tmp_path: Pat
         folder.leave()
 
 
-def test_the_last_one_takes_the_folder_along(tmp_path: Path) -> None:
-    """As long as one process of a run is there, its memory is."""
-    one, other = Folder("a", base=_base(tmp_path)), Folder("a", base=_base(tmp_path))
-    (one.path / "m.data").write_bytes(b"x")
-    one.leave()
-    assert (other.path / "m.data").exists()
-    other.leave()
-    assert not other.path.exists()
-    other.leave()
-    kept = Folder("a", base=_base(tmp_path))
-    kept.leave(keep=True)
-    assert kept.path.exists()
-
-
 def test_the_memory_of_the_dead_is_swept_and_that_of_the_living_is_not(tmp_path: Path) -> None:
     """A run without a process is removed when it is old enough; one with a process never is."""
     dead, alive = Folder("dead", base=_base(tmp_path)), Folder("alive", base=_base(tmp_path))

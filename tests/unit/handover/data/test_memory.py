@@ -81,22 +81,6 @@ def test_removed_memory_is_free_at_once(tmp_path: Path) -> None:
     mine.close()
 
 
-def test_a_file_of_the_users_has_the_length_of_its_data(tmp_path: Path) -> None:
-    """It grows and is cut, and what is written is in the file."""
-    path = tmp_path / "mine"
-    path.write_bytes(b"12345")
-    memory = Memory(path, is_own=False)
-    memory.resize(5, 8)
-    memory.view(0, 8)[5:] = b"678"
-    memory.flush()
-    assert path.read_bytes() == b"12345678"
-    memory.resize(8, 2)
-    assert path.read_bytes() == b"12"
-    memory.resize(2, 0)
-    assert (path.read_bytes(), len(memory.view(0, 0))) == (b"", 0)
-    memory.close()
-
-
 def test_what_cannot_be_had_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No room, no file, and a file that somebody cut are errors with a code, and no signal."""
     with pytest.raises(DataProblem) as caught:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from solvent.handover.data.roll import Presence, Roll
+from solvent.handover.data.roll import Roll
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,24 +21,6 @@ def _entered(folder: Path, node: int, state: str = "member") -> Roll:
     with roll.meeting():
         roll.enter(node, state, f"here:{node}")
     return roll
-
-
-def test_others_are_seen_with_their_states(tmp_path: Path) -> None:
-    """Who has entered is seen by all others, with what it says last."""
-    first, second = _entered(tmp_path, 7), _entered(tmp_path, 3, "waiting")
-    with first.meeting():
-        assert first.others() == (Presence(3, "waiting", "here:3"),)
-        first.say("leaving", "elsewhere")
-    assert second.others() == (Presence(7, "leaving", "elsewhere"),)
-
-
-def test_who_has_left_is_not_there(tmp_path: Path) -> None:
-    """A process that has left is on the roll no longer, and its number counts as dead."""
-    first, second = _entered(tmp_path, 1), _entered(tmp_path, 2)
-    assert not first.is_dead(2)
-    second.leave()
-    assert first.others() == ()
-    assert first.is_dead(2)
 
 
 def test_a_killed_process_is_dead_for_certain(tmp_path: Path) -> None:

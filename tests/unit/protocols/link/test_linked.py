@@ -1,15 +1,23 @@
-"""A link around a machine, step by step."""
+"""A link around a machine: its lines, its limits, and what it says as bytes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from immutables import Map
 
 from solvent.protocols.link import AllTaken, Cheap, Congested, Linked, LinkFault, LinkState
 from solvent.protocols.link.desk import MAX_OWED, MAX_WAITING
-from solvent.protocols.link.line import MAX_WINDOW, Line
-from solvent.protocols.link.messages import Ack, Data, Loose
+from solvent.protocols.link.line import (
+    MAX_PATIENCE,
+    MAX_RESENT,
+    MAX_WINDOW,
+    Line,
+    acknowledged,
+    older,
+)
+from solvent.protocols.link.messages import Ack, Announce, Data, Loose, PeerLife, record_type, wire_type
 from solvent.protocols.link.state import ACK, MORE
 from solvent.protocols.machine import (
     Answered,
@@ -26,6 +34,7 @@ from solvent.protocols.machine import (
     SetTimer,
     TimerFired,
 )
+from solvent_lab.models.talker import Heard, TalkMessage, Whisper, Word
 
 A, B, C = NodeId(0), NodeId(1), NodeId(2)
 
@@ -162,3 +171,44 @@ def test_congestion_is_reported() -> None:
     state = LinkState(((), 0), lines=Map({B: full}), is_resending=True)
     _, effects = link.step(state, Requested("go"))
     assert effects == (Report(Congested(B, MAX_WAITING)),)
+
+
+def test_a_window_bounds_what_is_under_way() -> None:
+    """A line is open while fewer messages than the window are under way."""
+    assert not Line().is_open
+    assert Line(next=1).is_open
+    assert not Line(next=MAX_WINDOW + 1, sent=MAX_WINDOW).is_open
+
+
+def test_patience_grows_up_to_a_limit() -> None:
+    """Attempts are made after longer and longer pauses, but never given up."""
+    line, pauses = Line(next=1, sent=1), []
+    for _ in range(7):
+        ticks, is_due = 0, False
+        while not is_due:
+            line, is_due = older(line)
+            ticks += 1
+        pauses.append(ticks - 1)
+    assert pauses == [1, 2, 4, 8, MAX_PATIENCE, MAX_PATIENCE, MAX_PATIENCE]
+
+
+def test_an_answer_restores_patience_and_widens_the_window() -> None:
+    """When the peer takes something again, more may be under way and the next attempt comes soon."""
+    line = Line(queue=Map({0: "a", 1: "b"}), next=2, sent=1, window=MAX_RESENT, age=3, patience=8)
+    assert acknowledged(line, 1) == Line(
+        queue=Map({1: "b"}), next=2, sent=1, acked=1, window=2 * MAX_RESENT, age=0, patience=1
+    )
+
+
+def test_frames_come_back_with_the_messages_in_them() -> None:
+    """Whatever links say decodes to the same values, the message inside included."""
+    said = [Data(1, 0, 5, 7, Word(1, 0, 5)), Ack(0, 1, 6), Announce(1, 0), Loose(1, 0, Whisper(1))]
+    decode = msgspec.msgpack.Decoder(list[wire_type(TalkMessage)]).decode
+    assert decode(msgspec.msgpack.encode(said)) == said
+
+
+def test_records_come_back() -> None:
+    """What a link saves and what the machine inside saves can be told apart."""
+    saved = [PeerLife(NodeId(1), 2), Heard(NodeId(1), Word(2, 0, 0), 0)]
+    decode = msgspec.msgpack.Decoder(list[record_type(Heard)]).decode
+    assert decode(msgspec.msgpack.encode(saved)) == saved

@@ -1,4 +1,4 @@
-"""One node of the ring, event by event."""
+"""One node of the ring, event by event, also one that wants the token again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from solvent.protocols.machine import CancelTimer, NodeId, Received, Report, Requested, Send, SetTimer, TimerFired
 from solvent.protocols.token.messages import Gimme, Probe, Token
 from solvent.protocols.token.node import AGAIN, REST, Ring
-from solvent.protocols.token.state import TokenConfig, TokenState
+from solvent.protocols.token.state import TokenConfig, TokenState, Trap
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 ZERO, ONE, TWO, THREE, FOUR, FIVE = map(NodeId, range(6))
@@ -122,3 +122,47 @@ def test_who_asks_in_vain_asks_less_often() -> None:
 def question(*, is_crowded: bool) -> Probe:
     """Make the question of a token that is wanted by many, or no longer."""
     return Probe(FIVE, 0, is_crowded)
+
+
+RELEASED = Requested(Release(is_again=True))
+
+
+def _using(ring: Ring, *traps: Trap) -> TokenState:
+    """Give a node that uses the token on a regular visit, and has met some searches since."""
+    state, _ = ring.step(TokenState(), Requested(Acquire()))
+    state, _ = ring.step(state, Received(ONE, Token(visits=3)))
+    for trap in traps:
+        state = TokenState(**{**{name: getattr(state, name) for name in state.__struct_fields__}, "traps": (trap,)})
+    return state
+
+
+def test_where_the_token_takes_nothing_along_it_is_searched_for() -> None:
+    """As the paper has it, a node releases the token and looks for it again."""
+    ring = Ring(TokenConfig(ZERO, 8, is_instant=False, clean_up="none"))
+    state, effects = ring.step(_using(ring), RELEASED)
+    assert [type(effect.message).__name__ for effect in effects if isinstance(effect, Send)] == ["Token", "Gimme"]
+    assert state.is_waiting
+
+
+def test_the_token_goes_on_all_the_same() -> None:
+    """Who wants it again and again has it so often and no more: a search for it may have got lost."""
+    ring = Ring(TokenConfig(ZERO, 8, is_instant=False, max_row=3))
+    state = _using(ring)
+    for number in (2, 3, 4):
+        state, effects = ring.step(state, RELEASED)
+        assert effects == (Report(Granted(number, number)),)
+    state, (on,) = ring.step(state, RELEASED)
+    assert (on.to, on.message.queue, state.is_waiting, state.again) == (ONE, ((ZERO, 5),), True, 0)
+    _, (back,) = Ring(TokenConfig(ONE, 8, max_row=3)).step(TokenState(), Received(ZERO, on.message))
+    assert (back.to, back.message.lender) == (ZERO, ONE)
+
+
+def test_a_borrower_that_wants_it_again_and_again_gives_it_back() -> None:
+    """Its lender sends it on, and from the next node it is lent to the same one again."""
+    ring = Ring(TokenConfig(TWO, 8, is_instant=False, max_row=1))
+    state, _ = ring.step(TokenState(), Requested(Acquire()))
+    state, _ = ring.step(state, Received(ZERO, Token(3, ZERO, TWO, row=5)))
+    state, effects = ring.step(state, RELEASED)
+    assert effects == (Report(Granted(2, 2)),)
+    state, (back,) = ring.step(state, RELEASED)
+    assert (back.to, back.message.is_returned, back.message.queue) == (ZERO, True, ((TWO, 3),))

@@ -1,13 +1,15 @@
-"""An agent that leaves: what it has is another's then, and what has ended there is not made again."""
+"""An agent that leaves or is asked to: what it has is another's then, and what has ended there is not made again."""
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.plans import log_at, submit
+from solvent.runs.agents.stopping import STOPS, Stopper, ask_to_stop
 from solvent.runs.records.entries import Answered, Withdrawn
 from solvent.runs.records.journal import read_journal
 from solvent.workflows.model import Service, Task, Workflow
@@ -19,12 +21,13 @@ if TYPE_CHECKING:
 
     import pytest
 
-STOPS: list[Callable[[], None]] = []
+
+LEAVE: list[Callable[[], None]] = []
 
 
 def last() -> int:
     """Ask the agent to leave, and answer."""
-    STOPS[0]()
+    LEAVE[0]()
     return 1
 
 
@@ -44,7 +47,19 @@ def test_what_has_ended_when_an_agent_leaves_is_kept(tmp_path: Path, monkeypatch
         monkeypatch.setattr(Agent, "_leave", late)
         submit(store, "r1", flow, {})
         agent = Agent(store, "a", offers_of([flow]), ttl=2.0)
-        STOPS[:] = [agent.stop]
+        LEAVE[:] = [agent.stop]
         agent.run()
         ends = [type(one) for one in noted() if isinstance(one, Answered | Withdrawn)]
     assert ends == [Answered]
+
+
+def test_who_is_asked_ends(tmp_path: Path) -> None:
+    """An agent that is asked to end does; the word is taken away, so that it is for this one only."""
+    stopped = threading.Event()
+    with store_at(tmp_path) as store:
+        with Stopper(store, "a1", stopped.set):
+            ask_to_stop(store, "a2")
+            assert not stopped.wait(0.1)
+            ask_to_stop(store, "a1")
+            assert stopped.wait(200)
+        assert list(store.keys(STOPS)) == [f"{STOPS}a2"]

@@ -1,4 +1,4 @@
-"""How a run stands, and who is there."""
+"""How a run stands, who is there, and what a part of a run says."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents.looking import see_run
+from solvent.runs.agents.parts import Part, merged
 from solvent.runs.agents.plans import submit
 from solvent.runs.agents.presence import see_agents
+from solvent.runs.agents.troubles import LOOK_SECONDS, Doubts
 from solvent.runs.records.names import is_of_agents
 from solvent.store.leases import AGENTS, Heartbeat
-from tests.unit.runs.agents.flows import adaptive
+from tests.unit.runs.agents.flows import adaptive, store_at
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from solvent.store import Store
 
 
@@ -59,3 +63,24 @@ def test_a_run_that_is_not_there(store: Store) -> None:
     assert not is_of_agents(store, "r1")
     with pytest.raises(RecordProblem, match="r1"):
         see_run(store, "r1")
+
+
+def test_who_watches_finds_out_that_nobody_is_there(tmp_path: Path) -> None:
+    """As long as the heartbeat of an agent moves somebody is there; some looks after its last beat nobody is."""
+    now, found = [0.0], list[bool]()
+    with store_at(tmp_path) as store:
+        doubts = Doubts(store, clock=lambda: now[0])
+        for look in range(8):
+            now[0] = 1 + look * LOOK_SECONDS
+            if look < 4:
+                store.put(f"{AGENTS}one", b"%d" % look)
+            doubts._look()
+            found.append(doubts.is_nobody_there)
+    assert found == [False] * 6 + [True] * 2
+
+
+def test_a_whole_part_is_the_report() -> None:
+    """A workflow of patterns is one place, whose part says everything."""
+    part = Part(states={"a": "done"}, values={"a": 1}, is_whole=True, stuck=["b waits for ever"])
+    report = merged(adaptive(), [part])
+    assert (report.results, report.stuck, report.trace, report.succeeded) == ({"a": 1}, ["b waits for ever"], [], False)

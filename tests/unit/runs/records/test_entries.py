@@ -1,4 +1,4 @@
-"""What a journal says is read as it was written; anything else is refused."""
+"""What a journal says is read as it was written, and told; anything else is refused."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 from solvent.runs.records import entries
 from solvent.runs.records.entries import Answered, Called, Elsewhere, Ended, Failure, Heard, Opened, Signalled
+from solvent.runs.records.history import AT_PLACE, happenings
 
 ALL = [
     Opened("process 7 on here", 12.5),
@@ -45,3 +46,9 @@ def test_entries_that_are_a_blob_are_read_from_there() -> None:
     """What is too much for a record is told by one that names a blob."""
     blobs = {"0" * 64: entries.write(ALL)}
     assert entries.read(entries.write([Elsewhere("0" * 64)]), blobs.__getitem__) == ALL
+
+
+def test_who_opens_a_place_first_begins_however_late() -> None:
+    """Only who has a place after another one goes on with it."""
+    noted = [Opened(f"{who}{AT_PLACE}{place}", at) for who, place, at in (("a", 0, 1.0), ("b", 0, 9.0), ("b", 1, 9.0))]
+    assert [one.is_again for one in happenings(noted, frozenset())] == [False, True, False]
