@@ -13,6 +13,8 @@ from solvent.runs.exploring import Orders, explore_workflow
 from solvent.workflows.model import (
     Alternative,
     Arrived,
+    Each,
+    Input,
     Many,
     Result,
     Route,
@@ -138,6 +140,16 @@ def test_stand_ins_are_explored(test: dict[str, Any]) -> None:
     work = flow(tasks[0], split, tasks[2], Task("C", "told", after=("B",)), Task("D", "told", after=("B",)),
                 alternatives=(other,))  # fmt: skip
     assert violations(explore_workflow(work), ["C twice", "D never", "ends done"]) == []
+
+
+def test_composition_is_explored() -> None:
+    """A task that is called for each item is one event."""
+    work = flow(
+        step("A", "told", Value([1, 2])),
+        step("B", "add", Result("A"), Input("n"), each=Each("cross", (0, 1)), copies=2),
+        functions={"add": lambda a, b: a + b}, inputs={"n": [10, 20]},
+    )  # fmt: skip
+    assert violations(explore_workflow(work), ["A before B", "B once", "ends done"]) == []
 
 
 @pytest.mark.parametrize(

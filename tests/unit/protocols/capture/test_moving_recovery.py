@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from immutables import Map
 from msgspec.structs import replace
 
+from solvent.protocols.capture import moving_recovery
 from solvent.protocols.capture.moving import Moving
 from solvent.protocols.capture.moving_recovery import compacted, recovered
 from solvent.protocols.capture.moving_state import (
@@ -34,7 +34,8 @@ from solvent.protocols.capture.vocabulary import (
     Rewrite,
     Wake,
 )
-from solvent.protocols.machine import Answered, Ask, PeerRestarted, Received, Requested, Save
+from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested
+from tests.unit.protocols.capture.workshop import Life, check_crashes
 
 ANN, BEN = 1, 2
 IRON, COAL, ORE, STEEL = 11, 12, 21, (1 << 40) + 1
@@ -115,45 +116,15 @@ def surviving(state: MovingState) -> Any:
     return state.molecules, state.gifts, state.got, state.reactions
 
 
-class Life:
-    """A node that anything may happen to; chance decides what."""
+class MovingLife(Life):
+    """A life of a machine that moves molecules."""
 
-    def __init__(self, seed: int) -> None:
-        self.chance = Random(seed)
-        self.machine = MACHINE
-        self.saved: tuple[Any, ...] = ()
-        self.question: Any = None
-        self.lives = self.numbers = 0
-        self.state, effects = self.machine.start()
-        self.carry_out(effects)
+    numbers = 0
 
-    def carry_out(self, effects: Any) -> None:
-        """Do what a host does."""
-        for effect in effects:
-            if isinstance(effect, Save):
-                self.saved += (effect.record,)
-            elif isinstance(effect, Ask):
-                self.question = effect.question
-
-    def crash(self) -> None:
-        """Lose everything but the records."""
-        self.lives += 1
-        self.question = None
-        self.state, effects = self.machine.start(self.saved, self.lives)
-        self.carry_out(effects)
-
-    def shuffled(self, things: list[Any]) -> list[Any]:
-        """Give the same things in any order."""
-        return self.chance.sample(things, len(things))
-
-    def happen(self) -> None:
-        """Let one event happen."""
+    def kinds(self) -> tuple[str, ...]:
+        """Give what may happen next."""
         waiting = ("answer",) * 4 if self.question else ("gift",) * 2
-        kind = self.chance.choice((*waiting, "take", "take", "gift", "gift", "reply", "program"))
-        event = getattr(self, f"from_{kind}")()
-        if event is not None:
-            self.state, effects = self.machine.step(self.state, event)
-            self.carry_out(effects)
+        return (*waiting, "take", "take", "gift", "gift", "reply", "program")
 
     def peer(self) -> int:
         """Pick another node."""
@@ -201,16 +172,4 @@ class Life:
 @given(seed=st.integers(0, 1 << 32))
 def test_a_crash_at_any_moment_loses_nothing_that_matters(seed: int) -> None:
     """Whatever happened, the records give the molecules and gifts of the state that wrote them."""
-    life = Life(seed)
-    for _ in range(seed % 40):
-        life.happen()
-    before = surviving(life.state)
-    life.crash()
-    assert surviving(life.state) == before
-    for _ in range(seed % 11):
-        life.happen()
-    config, saved = CONFIG, life.saved
-    assert surviving(recovered(config, saved)) == surviving(life.state)
-    fewest = compacted(config, saved)
-    assert recovered(config, fewest) == recovered(config, saved)
-    assert compacted(config, fewest) == fewest
+    check_crashes(MovingLife(seed, MACHINE), seed, surviving, moving_recovery)

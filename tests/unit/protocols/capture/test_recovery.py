@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from immutables import Map
+from msgspec.structs import replace
 
+from solvent.protocols.capture import recovery
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.messages import (
     Commitment,
@@ -24,19 +25,15 @@ from solvent.protocols.capture.messages import (
     RespTaken,
 )
 from solvent.protocols.capture.records import Consumed, Freed, Lent, Removed, Rewritten
-from solvent.protocols.capture.recovery import compacted, recovered
+from solvent.protocols.capture.recovery import compacted
 from solvent.protocols.capture.state import CaptureConfig, CaptureState, Hold, Holding
 from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Rewrite, Wake
-from solvent.protocols.machine import Answered, Ask, PeerRestarted, Received, Requested, Save, Send, TimerFired
+from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested, TimerFired
+from tests.unit.protocols.capture.workshop import Life, check_crashes
 
 IRON, COAL, STEEL = 7, 8, (1 << 40) + 1
 ANN, BEN = 1, 2
 CONFIG = CaptureConfig(0, molecules=((IRON, "iron"), (COAL, "coal")), confirm=True, waiting=True)
-
-
-def kept(*saved: Any) -> Any:
-    """Give the molecules that records leave of two."""
-    return recovered(CONFIG, saved).molecules
 
 
 # ----------------------------------------------------------------------------------------------- record by record
@@ -75,50 +72,13 @@ def surviving(state: CaptureState) -> Any:
     return Map(held), state.reacted, state.reactions
 
 
-class Life:
-    """A node that anything may happen to; chance decides what."""
+class AdaptiveLife(Life):
+    """A life of the paper's machine."""
 
-    def __init__(self, seed: int, protocol: str) -> None:
-        self.chance = Random(seed)
-        self.machine = Adaptive(
-            CaptureConfig(0, molecules=CONFIG.molecules, protocol=protocol, confirm=True, waiting=True, max_own=4)
-        )
-        self.saved: tuple[Any, ...] = ()
-        self.to_itself: list[Any] = []
-        self.question: Any = None
-        self.lives = 0
-        self.state, effects = self.machine.start()
-        self.carry_out(effects)
-
-    def carry_out(self, effects: Any) -> None:
-        """Do what a host does."""
-        for effect in effects:
-            if isinstance(effect, Save):
-                self.saved += (effect.record,)
-            elif isinstance(effect, Send) and effect.to == 0:
-                self.to_itself.append(effect.message)
-            elif isinstance(effect, Ask):
-                self.question = effect.question
-
-    def crash(self) -> None:
-        """Lose everything but the records."""
-        self.lives += 1
-        self.to_itself, self.question = [], None
-        self.state, effects = self.machine.start(self.saved, self.lives)
-        self.carry_out(effects)
-
-    def shuffled(self, things: list[Any]) -> list[Any]:
-        """Give the same things in any order."""
-        return self.chance.sample(things, len(things))
-
-    def happen(self) -> None:
-        """Let one event happen."""
+    def kinds(self) -> tuple[str, ...]:
+        """Give what may happen next."""
         waiting = ("self",) * 6 if self.to_itself else ("answer",) * 6 if self.question else ("reply",) * 6
-        kind = self.chance.choice((*waiting, "other", "other", "decision", "decision", "program", "answer"))
-        event = getattr(self, f"from_{kind}")()
-        if event is not None:
-            self.state, effects = self.machine.step(self.state, event)
-            self.carry_out(effects)
+        return (*waiting, "other", "other", "decision", "decision", "program", "answer")
 
     def molecule(self) -> int:
         """Pick a molecule, most often one that is here."""
@@ -179,16 +139,5 @@ class Life:
 @given(seed=st.integers(0, 1 << 32), protocol=st.sampled_from(("optimistic", "pessimistic", "adaptive")))
 def test_a_crash_at_any_moment_loses_nothing_that_matters(seed: int, protocol: str) -> None:
     """Whatever happened, the records give the molecules, loans and reactions of the state that wrote them."""
-    life = Life(seed, protocol)
-    for _ in range(seed % 40):
-        life.happen()
-    before = surviving(life.state)
-    life.crash()
-    assert surviving(life.state) == before
-    for _ in range(seed % 11):
-        life.happen()
-    config, saved = life.machine.config, life.saved
-    assert surviving(recovered(config, saved)) == surviving(life.state)
-    fewest = compacted(config, saved)
-    assert recovered(config, fewest) == recovered(config, saved)
-    assert compacted(config, fewest) == fewest
+    config = replace(CONFIG, protocol=protocol, max_own=4)
+    check_crashes(AdaptiveLife(seed, Adaptive(config)), seed, surviving, recovery)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 from immutables import Map
 from msgspec.structs import replace
@@ -10,7 +11,11 @@ from msgspec.structs import replace
 from solvent.protocols.capture.moving import Moving
 from solvent.protocols.capture.moving_state import SEARCHING, MovingConfig, MovingState, Refused, Take
 from solvent.protocols.capture.vocabulary import Discover
-from solvent.protocols.machine import Ask, Received, Send
+from solvent.protocols.machine import Ask, Received, Save, Send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
 
 ME = 5
 """The node looked at; there are others before and after it in the total order."""
@@ -41,3 +46,64 @@ def take(requester: int, *molecules: int, values: tuple[Any, ...] = (), reaction
 def refused(to: int) -> tuple[Send]:
     """Give the answer of a holder that keeps what it has."""
     return (Send(to, Refused(1)),)
+
+
+class Life:
+    """A node that anything may happen to; chance decides what."""
+
+    def __init__(self, seed: int, machine: Any) -> None:
+        self.chance = Random(seed)
+        self.machine = machine
+        self.saved: tuple[Any, ...] = ()
+        self.to_itself: list[Any] = []
+        self.question: Any = None
+        self.lives = 0
+        self.state, effects = machine.start()
+        self.carry_out(effects)
+
+    def carry_out(self, effects: Any) -> None:
+        """Do what a host does."""
+        for effect in effects:
+            if isinstance(effect, Save):
+                self.saved += (effect.record,)
+            elif isinstance(effect, Send) and effect.to == 0:
+                self.to_itself.append(effect.message)
+            elif isinstance(effect, Ask):
+                self.question = effect.question
+
+    def crash(self) -> None:
+        """Lose everything but the records."""
+        self.lives += 1
+        self.to_itself, self.question = [], None
+        self.state, effects = self.machine.start(self.saved, self.lives)
+        self.carry_out(effects)
+
+    def shuffled(self, things: list[Any]) -> list[Any]:
+        """Give the same things in any order."""
+        return self.chance.sample(things, len(things))
+
+    def kinds(self) -> tuple[str, ...]:
+        """Give what may happen next; for each there is a method that gives the event, if there is one."""
+        raise NotImplementedError
+
+    def live(self, events: int) -> None:
+        """Let so many events happen."""
+        for _ in range(events):
+            event = getattr(self, f"from_{self.chance.choice(self.kinds())}")()
+            if event is not None:
+                self.state, effects = self.machine.step(self.state, event)
+                self.carry_out(effects)
+
+
+def check_crashes(life: Life, seed: int, surviving: Callable[[Any], Any], recovery: ModuleType) -> None:
+    """See that the records of a life give what must outlive a crash, and so do fewer of them."""
+    life.live(seed % 40)
+    before = surviving(life.state)
+    life.crash()
+    assert surviving(life.state) == before
+    life.live(seed % 11)
+    config, saved = life.machine.config, life.saved
+    assert surviving(recovery.recovered(config, saved)) == surviving(life.state)
+    fewest = recovery.compacted(config, saved)
+    assert recovery.recovered(config, fewest) == recovery.recovered(config, saved)
+    assert recovery.compacted(config, fewest) == fewest

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from hypothesis import given
@@ -75,6 +77,18 @@ def test_any_label_is_read_as_it_was_written(label: str) -> None:
     metrics = Metrics()
     metrics.counter("calls_total", "Calls.", "service").add(label)
     assert read(metrics.text()) == {("calls_total", (("service", label),)): 1.0}
+
+
+def test_metrics_are_read_over_http() -> None:
+    """They are at `/metrics`, in the type that Prometheus expects, and nowhere else."""
+    metrics = Metrics()
+    metrics.counter("turns_total", "Turns.").add()
+    with Endpoint(metrics, "127.0.0.1", 0) as endpoint:
+        with urlopen(endpoint.address) as answer:  # noqa: S310 - of this machine
+            assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+            assert read(answer.read().decode()) == {("turns_total", ()): 1.0}
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(endpoint.address + "/other")  # noqa: S310 - of this machine
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:
