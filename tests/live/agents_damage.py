@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOM_BYTES = 8 << 20
-MOUNTED = "/dev/shm"  # noqa: S108 - a folder in memory, below which one of a fixed size is mounted
 
 
 @contextmanager

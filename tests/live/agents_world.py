@@ -189,13 +189,6 @@ class World:
         assert plan is not None
         return report_of(self.store, run, workflow, plan.places)
 
-    def holder_of(self, run: str, key: str) -> str:
-        """Name the agent that has the place of a call that was announced."""
-        for journal in self.journals(run):
-            if any(isinstance(one, Called) and one.key == key for one in journal):
-                return [one.agent for one in journal if isinstance(one, Opened)][-1]
-        raise KeyError(key)
-
     # --- What must be so.
 
     def check(self, run: str, workflow: Workflow, oracle: Report | None = None) -> list[str]:

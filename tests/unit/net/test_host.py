@@ -25,7 +25,7 @@ from tests.unit.net.scripted import Listener, Scripted, table, until
 if TYPE_CHECKING:
     from pathlib import Path
 
-A, B = NodeId(0), NodeId(1)
+A = NodeId(0)
 
 
 @in_loop

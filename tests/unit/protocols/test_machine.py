@@ -23,7 +23,6 @@ from solvent.protocols.machine import (
     Save,
     Send,
     SetTimer,
-    Step,
     TimerFired,
 )
 
@@ -51,20 +50,6 @@ EFFECTS = (
     Report("news"),
 )
 VALUES = (*EVENTS, *EFFECTS, Ping(1))
-
-
-class Counter:
-    """The smallest machine: it counts pings, saves the count and answers."""
-
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[int]:
-        """Begin with the last count saved."""
-        return (saved[-1] if saved else 0), (Report(life),)
-
-    def step(self, state: int, event: Any) -> Step[int]:
-        """Count what is received."""
-        if isinstance(event, Received):
-            return state + 1, (Save(state + 1), Send(event.sender, Pong(state + 1)))
-        return state, ()
 
 
 def test_every_kind_of_event_and_effect_is_looked_at_here() -> None:
@@ -101,23 +86,3 @@ def test_a_message_with_anything_unknown_is_not_read(text: str) -> None:
     """Unknown fields and unknown tags are errors, not guesses."""
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(text, type=Ping | Pong)
-
-
-def test_where_nobody_counts_time_it_is_zero() -> None:
-    """A host without a clock need not give a time."""
-    assert (Received(1, Ping()).at, TimerFired("alarm").at) == (0, 0)
-
-
-def test_a_machine_is_a_start_and_a_step() -> None:
-    """Anything with these two is a machine, and gives the same answer to the same question."""
-    counter: machine.Machine[int] = Counter()
-    assert counter.start() == (0, (Report(0),))
-    assert counter.start((1, 2), 1) == (2, (Report(1),))
-    assert counter.step(2, Received(1, Ping())) == (3, (Save(3), Send(1, Pong(3))))
-    assert counter.step(2, Chosen(0)) == (2, ())
-
-
-def test_all_public_names_are_listed() -> None:
-    """What the module offers stands in `__all__`."""
-    assert all(hasattr(machine, name) for name in machine.__all__)
-    assert {type(value).__name__ for value in (*EVENTS, *EFFECTS)} <= set(machine.__all__)

@@ -28,19 +28,6 @@ def _write(region: object, version: int, **stretch: int) -> None:
         writing.view[:] = bytes([version]) * writing.view.nbytes
 
 
-def test_only_the_last_version_is_kept(tmp_path: Path) -> None:
-    """A version before the last is gone, and so is one that was never there."""
-    region = made(tmp_path, 100, keep_last=True)
-    for version in (1, 2, 3):
-        _write(region, version)
-    assert region.newest == 3
-    for version in (1, 7):
-        with pytest.raises(DataLost):
-            region.recover(version)
-    region.recover(2)
-    assert bytes(region.read(2)) == b"\x02" * 100
-
-
 @pytest.mark.parametrize("copied", [0, 50, 100])
 def test_death_while_the_copy_is_made_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copied: int

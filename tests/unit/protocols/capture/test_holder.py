@@ -23,7 +23,7 @@ from solvent.protocols.capture.state import CaptureConfig, CaptureState, Claim, 
 from solvent.protocols.capture.vocabulary import Gone, Returned, Withheld
 from solvent.protocols.machine import Received, Report, Save, Send
 
-IRON, GONE = 7, 8
+IRON = 7
 """The molecule of the node looked at, and one that is no longer there."""
 ANN, BEN, CAT = 1, 2, 3
 

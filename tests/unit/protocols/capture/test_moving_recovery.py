@@ -38,7 +38,7 @@ from solvent.protocols.machine import Answered, PeerRestarted, Received, Request
 from tests.unit.protocols.capture.workshop import Life, check_crashes
 
 ANN, BEN = 1, 2
-IRON, COAL, ORE, STEEL = 11, 12, 21, (1 << 40) + 1
+IRON, COAL, ORE = 11, 12, 21
 HERE = ((IRON, "iron"), (COAL, "coal"))
 CONFIG = MovingConfig(0, HERE, confirm=True)
 MACHINE = Moving(CONFIG)

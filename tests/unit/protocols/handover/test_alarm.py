@@ -30,15 +30,6 @@ def _granted(town: Town, node: int) -> list[Granted]:
     return [one for one in told if isinstance(one, Granted)]
 
 
-def test_one_process_of_each_host_is_enough_to_go_on() -> None:
-    """Whoever makes the repair says whom it misses, and somebody of their host finds out, though it watched others."""
-    town = Town(6)
-    town.dead |= {2, 3, 4, 5}
-    _notice(town, hosts=2)
-    assert [sorted(town.states[node].standing.members) for node in (0, 1)] == [[0, 1], [0, 1]]
-    assert _granted(town, 1) != []
-
-
 def test_host_that_is_silent_as_a_whole_is_waited_for() -> None:
     """Nobody can tell of it for certain, and those that are left are too few."""
     town = Town(6)

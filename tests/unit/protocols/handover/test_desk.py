@@ -7,20 +7,9 @@ from typing import Any
 from solvent.protocols.elmp.vocabulary import Dropped, Granted, Release, Request
 from solvent.protocols.handover.vocabulary import Died, In, Of
 from solvent.protocols.machine import NodeId, TimerFired
-from tests.unit.protocols.handover.town import R, Town, is_sound, of, serve_all
+from tests.unit.protocols.handover.town import R, Town, is_sound, of
 
 A, B, C, D = map(NodeId, range(4))
-
-
-def test_patience_is_a_timer_of_the_resource() -> None:
-    """A claim that waits too long is withdrawn."""
-    town = Town(2)
-    town.want(0, In(R, Request()))
-    town.want(1, In(R, Request(0, patience=50)))
-    [(node, name)] = town.timers
-    town.take(node, TimerFired(name))
-    town.talk()
-    assert of(town.told, Dropped) == [(B, Dropped(0))]
 
 
 def fire(town: Town, node: int, handle: int = 0) -> list[tuple[NodeId, Any]]:
@@ -42,19 +31,6 @@ def stuck() -> Town:
     return town
 
 
-def test_patience_ends_in_a_repair_that_is_never_over() -> None:
-    """Who has given up is told so at once, and is not granted anything when it is over after all."""
-    town = stuck()
-    assert fire(town, B, 5) == [(B, Of(R, Dropped(5)))]
-    assert fire(town, B, 5) == []
-    town.heal()
-    assert all(state.standing.is_running for state in town.states)
-    assert serve_all(town) == [A]
-    assert [node for node, _ in of(town.told, Granted)] == [A]
-    assert of(town.want(1, In(R, Request(5))), Granted) != []
-    assert is_sound(town)
-
-
 def test_patience_begins_when_somebody_wants_something_in_a_repair() -> None:
     """What was wanted since it began is given up in the same way; the rest waits."""
     town = stuck()
@@ -66,20 +42,4 @@ def test_patience_begins_when_somebody_wants_something_in_a_repair() -> None:
     town.want(0, In(R, Release()))
     town.want(1, In(R, Release(5)))
     assert [(node, told.handle) for node, told in of(town.told, Granted)] == [(A, 0), (B, 5), (B, 7)]
-    assert is_sound(town)
-
-
-def test_new_token_goes_on_from_who_has_given_up() -> None:
-    """The first that waits gets it, and may wait no more when it comes."""
-    town = Town(4)
-    town.want(1, In(R, Request()))
-    town.want(2, In(R, Request(5, patience=50)))
-    town.want(3, In(R, Request()))
-    town.dead.add(1)
-    town.cut.add(frozenset((0, 3)))
-    town.want(0, Died(B))
-    assert fire(town, C, 5) == [(C, Of(R, Dropped(5)))]
-    town.heal()
-    assert [node for node, _ in of(town.told, Granted)] == [B, D]
-    assert serve_all(town) == [D]
     assert is_sound(town)

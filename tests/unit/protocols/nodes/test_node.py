@@ -57,7 +57,7 @@ def offer_kept_at(slot: NodeId) -> Offer:
 
 
 FAR, NEAR = offer_kept_at(A), offer_kept_at(B)
-FIRST, SECOND = MoleculeId(1), MoleculeId(2)
+FIRST = MoleculeId(1)
 
 
 def node_with(*molecules: tuple[int, Offer]) -> Node:

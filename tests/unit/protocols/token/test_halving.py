@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
 from math import ceil, log2
 from typing import TYPE_CHECKING
 
@@ -102,14 +101,3 @@ def test_halved_distances_find_it_in_powers_of_two_only() -> None:
     """Half of N and half of that, rounded down, miss the token in all other rings; from N on, in all of more than 3."""
     assert {size for size in range(2, 20) if not missed(StridesFromHalf, size)} == {2, 4, 8, 16}
     assert {size for size in range(2, 20) if not missed(StridesFromWhole, size)} == {2, 3}
-
-
-def test_the_longer_side_shrinks_by_half() -> None:
-    """Whichever way a search goes, at most half of those left are left, so that it needs log2 N messages at most."""
-    for count in range(1, 60):
-        for is_ahead in (True, False):
-            hop = onward(count, count, is_ahead=is_ahead)
-            assert hop is not None
-            assert hop.behind + 1 + hop.ahead == count
-            assert max(hop.behind, hop.ahead) <= count // 2
-    assert all(one <= other for one, other in pairwise([max(across(size)[1:]) for size in range(2, 60)]))

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from solvent.runs.report import Report
     from solvent.services.signs import CallIdentity
 
-LOG = "runs/r/journal"
 MAX_SECONDS = 200
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 

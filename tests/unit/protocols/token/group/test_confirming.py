@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from solvent.protocols.machine import Effects, Event
 
 NODES = A, B, C, D, E = tuple(map(NodeId, range(5)))
-FIRST, NEXT = Epoch(0, A), Epoch(1, C)
+FIRST = Epoch(0, A)
 
 
 def _holder(*events: Event) -> tuple[GroupState, Effects]:
