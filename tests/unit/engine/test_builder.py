@@ -52,16 +52,6 @@ def test_endless_molecules_are_as_many_as_patterns_ask_for(pattern: str, product
     assert finals(f"<A:<1^inf>, (r = replace-one A:<{pattern}> by {product})>", seeds=2) == {"<2>"}
 
 
-def test_one_shot_rule_is_consumed() -> None:
-    """A one-shot rule reacts once."""
-    assert finals("<1, 1, replace-one x::int by A>") == {"<1, A>"}
-
-
-def test_n_shot_rule_stays() -> None:
-    """An n-shot rule reacts as long as it can, and stays."""
-    assert finals("<1, 1, (r = replace x::int by A)>") == {"<A, A, r>"}
-
-
 def test_inject_adds_once() -> None:
     """`inject M` adds M once and takes nothing else."""
     assert finals("<1, <2>, inject A, B>") == {"<1, A, B, <2>>"}
@@ -93,11 +83,6 @@ def test_let_rec_puts_itself_back() -> None:
 def test_let_rec_may_end() -> None:
     """A `let rec` rule need not put itself where it was."""
     assert finals("let rec r = replace-one x::int by <r, x - 1> if x > 0 in <2, r>") == {"<<<0, r>>>"}
-
-
-def test_rest_may_be_used_twice() -> None:
-    """A rest used twice is there twice."""
-    assert finals("<<1, A>, replace-one <x::int, ?w> by w, <w>, x>") == {"<1, A, <A>>"}
 
 
 def test_rest_of_a_list_is_spread() -> None:

@@ -41,11 +41,6 @@ def test_number_is_int_or_float() -> None:
     assert final('<1, 2.5, true, "a", (r = replace x::number by)>') == '<true, "a", r>'
 
 
-def test_variable_takes_any_one_molecule() -> None:
-    """A plain variable takes a molecule of any kind, but never its own rule."""
-    assert final(f"let other = replace 99 by in <{ALL}, (r = replace x by)>") == "<r>"
-
-
 @pytest.mark.parametrize(
     "literal, others",
     [
@@ -101,16 +96,6 @@ def test_same_variable_within_one_tuple() -> None:
     assert final("<(1:1), (1:1.0), (2:3), (r = replace x:x by x)>") == "<1, 1:1.0, 2:3, r>"
 
 
-def test_rest_takes_all_that_is_left() -> None:
-    """`?w` takes everything the other patterns leave."""
-    assert final('<<1, "a", "b">, replace-one <x::int, ?w> by x : <w>>') == '<1:<"a", "b">>'
-
-
-def test_rest_may_be_empty() -> None:
-    """`?w` may be nothing."""
-    assert final("<<1>, replace-one <x::int, ?w> by x : <w>>") == "<1:<>>"
-
-
 @pytest.mark.parametrize("mark", ["+w", "ω"])
 def test_rest_of_at_least_one(mark: str) -> None:
     """`+w` takes at least one molecule."""
@@ -138,11 +123,6 @@ def test_matched_rule_can_be_moved() -> None:
     """A rule bound to a variable reacts where the product puts it."""
     text = "let up = replace-one x::int by x + 1 in <up, A, <1>, replace-one up = u, A, <?w> by <w, u>>"
     assert finals(text) == {"<<2>>"}
-
-
-def test_no_molecule_fills_two_places() -> None:
-    """One molecule cannot be two reactants of one reaction."""
-    assert finals("<1, (r = replace x::int, y::int by 0)>") == {"<1, r>"}
 
 
 def test_rule_is_never_its_own_reactant() -> None:

@@ -37,21 +37,6 @@ def rules_of(found: Exploration) -> list[str]:
     return [record.rule for record in found.run_to_violation()]
 
 
-def test_bad_state_is_reached_by_a_shortest_run() -> None:
-    """The run to a state that may never be is the shortest, and nothing is explored after it."""
-    never = Never(solvent.hocl.rule("replace N:n by if n >= 2", name="two"))
-    found = watched(COUNTER, never)
-    assert found.violation is not None
-    assert (found.violation.property.name, found.violation.rule, found.is_complete) == ("never two", None, False)
-    assert (rules_of(found), solvent.hocl.show(found.states[found.violation.state])) == (["up", "up"], "<N:2, up>")
-
-
-def test_what_never_is_holds() -> None:
-    """Where no state fits, all states are explored."""
-    found = watched(COUNTER, Never(solvent.hocl.rule("replace N:n by if n > 3")))
-    assert (found.violation, found.is_complete, len(found.states)) == (None, True, 4)
-
-
 def test_first_state_may_be_bad() -> None:
     """The first state is looked at, too: the run to it is empty."""
     assert rules_of(watched(COUNTER, Never(solvent.hocl.rule("replace N:0 by")))) == []
@@ -66,38 +51,11 @@ def test_bad_state_may_be_described_by_its_rules() -> None:
     assert rules_of(watched(text, Never(left))) == ["once", "up"]
 
 
-def test_reactions_that_the_mapping_does_not_show_are_nothing() -> None:
-    """A refinement holds: each reaction is none or one of the coarser program."""
-    one = refines()
-    found = watched(WORK, one)
-    assert (found.violation, found.is_complete) == (None, True)
-    assert one.counterparts() == {"start": [()], "end": [("work",)]}
-    assert one.states_shown == 3
-
-
-def test_reaction_without_counterpart_is_caught() -> None:
-    """A job that is lost is no reaction of a program in which all are done."""
-    found = watched(WORK.replace("by IDLE, DONE", "by IDLE"), refines())
-    assert found.violation is not None
-    assert rules_of(found) == ["start", "end"]
-    assert found.violation.reason == "`end` does what one reaction of coarse cannot do: from <JOB, JOB> to <JOB>"
-
-
 def test_first_states_must_agree() -> None:
     """What begins elsewhere refines nothing."""
     found = watched(WORK, refines(COARSE.replace("<JOB, JOB", "<JOB")))
     assert found.violation is not None
     assert found.violation.reason == "the first state is <JOB, JOB>, and not <JOB>"
-
-
-def test_two_reactions_are_allowed_where_one_says_so() -> None:
-    """A reaction that does two things at once is two reactions of the coarser program."""
-    both = "let both = replace JOB:m, JOB:n by DONE, DONE in <JOB:1, JOB:2, both>"
-    found = watched(both, refines())
-    assert found.violation is not None
-    one = refines(max_steps=2)
-    assert watched(both, one).violation is None
-    assert one.counterparts() == {"both": [("work", "work")]}
 
 
 def test_counterparts_are_as_few_as_tell_all() -> None:

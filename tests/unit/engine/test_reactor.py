@@ -14,24 +14,11 @@ from tests.unit.engine.soup import final, finals
 SEEDS = (None, 1, 2)
 
 
-def test_solution_without_rules_is_inert() -> None:
-    """Without rules nothing happens."""
-    solution = Solution([1, 2])
-    outcome = solvent.hocl.react(solution)
-    assert (outcome.inert, outcome.reactions, solution.inert) == (True, 0, True)
-
-
 def test_reactions_are_counted() -> None:
     """A run counts its reactions, also those in sub-solutions."""
     text = "<<1, 2, (replace x::int, y::int by x + y)>, 4, 5, (replace x::int, y::int by x)>"
     for seed in SEEDS:
         assert solvent.hocl.react(solvent.hocl.parse(text).solution(), seed=seed).reactions == 2
-
-
-def test_sub_solutions_run_first() -> None:
-    """A rule sees a sub-solution only when that is inert."""
-    text = "<<1, 2, 3, (sum = replace x::int, y::int by x + y)>, replace-one <x::int, ?w> by x>"
-    assert finals(text) == {"<6>"}
 
 
 def test_variable_takes_only_inert_solutions() -> None:
@@ -42,13 +29,6 @@ def test_variable_takes_only_inert_solutions() -> None:
         assert finals(f"<{molecule}, replace-one x by Seen : x>") == {
             f"<Seen:({expected})>" if ":" in expected else f"<Seen:{expected}>"
         }
-
-
-def test_molecules_put_into_a_solution_wake_it() -> None:
-    """A rule that puts a molecule into a sub-solution makes that one react again."""
-    text = "<<1, (sum = replace x::int, y::int by x + y)>, A:5, A:7, (replace A:a, <?w> by <a, w>)>"
-    assert {one.replace("sum", "") for one in finals(text)} == {one.replace("sum", "") for one in finals(text, seeds=1)}
-    assert final(text).startswith("<<13, sum>")
 
 
 def test_solutions_nest_deeply() -> None:
