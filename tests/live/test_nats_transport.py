@@ -16,7 +16,7 @@ from solvent.runs.nodes.nats_transport import NatsTransport, Piece
 from solvent.store.nats_address import read_address
 from solvent.store.nats_client import Servers
 from solvent_lab.models.talker import Say, Talker, TalkMessage
-from tests.live.networks import Listener, identity, run, until
+from tests.live.networks import Listener, identity, until
 from tests.live.store_servers import served, server
 from tests.loop import in_loop
 
@@ -59,11 +59,11 @@ class Pair:
             await way.close()
 
 
-def test_a_batch_larger_than_the_server_takes_goes_in_pieces() -> None:
+@in_loop
+async def test_a_batch_larger_than_the_server_takes_goes_in_pieces() -> None:
     """Messages of some megabytes come through a server that takes 64 KiB, in order with small ones."""
-
-    async def test(url: str) -> None:
-        pair = Pair(url, name="pieces")
+    with server(max_payload_bytes=65_536) as small:
+        pair = Pair(small.url, name="pieces")
         one, _ = await pair.open()
         texts = ["a", "x" * 3_000_000, "b", "y" * 65_536, "c"]
         for text in texts:
@@ -73,9 +73,6 @@ def test_a_batch_larger_than_the_server_takes_goes_in_pieces() -> None:
         assert pair.got == texts
         assert one.counters.messages_sent == len(texts)
         await pair.close()
-
-    with server(max_payload_bytes=65_536) as small:
-        run(test(small.url))
 
 
 @in_loop

@@ -10,7 +10,7 @@ import pytest
 
 import solvent
 from solvent.errors import Misuse, NodeProblem, RingProblem
-from tests.live.networks import run, until
+from tests.live.networks import until
 from tests.live.ring_members import free_places
 from tests.loop import in_loop
 
@@ -44,38 +44,35 @@ async def heard(ring: Ring, count: int, after: int | None = None) -> list[tuple[
     return found
 
 
-def test_all_hear_the_same_and_one_has_the_lock() -> None:
+@in_loop
+async def test_all_hear_the_same_and_one_has_the_lock() -> None:
     """Whatever many tasks of many nodes do at once, the lock is one and the order is one."""
+    inside = 0
+    fences = []
 
-    async def test() -> None:
-        inside = 0
-        fences = []
+    async def use(ring: Ring, name: str) -> None:
+        nonlocal inside
+        for number in range(5):
+            async with ring.lock() as lock:
+                inside += 1
+                assert inside == 1
+                await asyncio.sleep(0)
+                await lock.confirm()
+                fences.append(lock.fence)
+                inside -= 1
+            place = await ring.broadcast([name, number])
+            assert place <= ring.place
 
-        async def use(ring: Ring, name: str) -> None:
-            nonlocal inside
-            for number in range(5):
-                async with ring.lock() as lock:
-                    inside += 1
-                    assert inside == 1
-                    await asyncio.sleep(0)
-                    await lock.confirm()
-                    fences.append(lock.fence)
-                    inside -= 1
-                place = await ring.broadcast([name, number])
-                assert place <= ring.place
-
-        # Nobody is missed here, however busy the machine is.
-        async with rings(4, patience=60.0) as nodes:
-            await asyncio.gather(*[use(ring, f"{ring.node}{task}") for ring in nodes for task in "abc"])
-            everything = await asyncio.gather(*[heard(ring, 60) for ring in nodes])
-            assert all(one == everything[0] for one in everything)
-            said = [data for _, _, data in everything[0]]
-            for name in {name for name, _ in said}:
-                assert [number for one, number in said if one == name] == [0, 1, 2, 3, 4]
-        assert fences == sorted(set(fences))
-        assert len(fences) == 60
-
-    run(test())
+    # Nobody is missed here, however busy the machine is.
+    async with rings(4, patience=60.0) as nodes:
+        await asyncio.gather(*[use(ring, f"{ring.node}{task}") for ring in nodes for task in "abc"])
+        everything = await asyncio.gather(*[heard(ring, 60) for ring in nodes])
+        assert all(one == everything[0] for one in everything)
+        said = [data for _, _, data in everything[0]]
+        for name in {name for name, _ in said}:
+            assert [number for one, number in said if one == name] == [0, 1, 2, 3, 4]
+    assert fences == sorted(set(fences))
+    assert len(fences) == 60
 
 
 @in_loop

@@ -127,9 +127,10 @@ def test_who_was_only_stopped_does_no_harm(tmp_path: Path) -> None:
         assert json.loads(out)["restarts"] >= 1
 
 
+@pytest.mark.soak
 def test_a_server_that_is_away_for_a_while_costs_nothing(tmp_path: Path) -> None:
     """While the only NATS server is dead nothing is saved, so nothing is said; then the run goes on."""
-    words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--ttl", "1", "--no-local", "--transport", "nats"]
+    words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--ttl", "2", "--no-local", "--transport", "nats"]
     with server() as one, shared(one.url, *words) as run:
         run.all_react(2)
         one.kill()
