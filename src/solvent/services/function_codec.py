@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BEHIND = ("__wrapped__", "function")
+_MAIN = {"__main__", "__mp_main__"}
+"""The names of the main script's module: where it was started, and in worker processes, which run it again."""
 
 
 def pack_function(name: str, function: Callable[..., Any], *, is_far: bool = False) -> bytes:
@@ -31,10 +33,10 @@ def pack_function(name: str, function: Callable[..., Any], *, is_far: bool = Fal
     One that may be on another machine (`is_far`) cannot run the main script again, so functions of that go by value if
     they can.
     """
-    is_of_main = getattr(function, "__module__", None) == "__main__"
-    if is_far and is_of_main and not isinstance(by_value := _by_value(function), Exception):
+    module = getattr(function, "__module__", None)
+    if is_far and module == "__main__" and not isinstance(by_value := _by_value(function), Exception):
         return pickle.dumps((None, by_value))
-    main = _main_script() if is_of_main else None
+    main = _main_script() if module in _MAIN else None
     try:
         packed: Any = ("pickle", pickle.dumps(function))
     except Exception as error:

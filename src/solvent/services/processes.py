@@ -47,6 +47,7 @@ from solvent.services.worker import (
     ERROR,
     FUNCTION,
     HELLO,
+    NUMBER,
     RESULT,
     RETURNED,
     SEAL,
@@ -129,19 +130,19 @@ class WorkerProcess:
         if parcel.function not in self._functions:
             self._functions.add(parcel.function)
             self._add(FUNCTION, parcel.function, function)
-        self._add(CALL, parcel.number, parcel.payload)
+        self._add(CALL, parcel.number, parcel.payload, NUMBER.pack(parcel.function))
         parcel.worker = self
         self.given.append(parcel)
         if len(self.given) == 1:
             self.note_first()
 
-    def _add(self, kind: int, number: int, payload: bytes) -> None:
+    def _add(self, kind: int, number: int, payload: bytes, before: bytes = b"") -> None:
         """Have a frame written: together with those around it, or from where it is if it is long."""
         if not self._unsent or not isinstance(self._unsent[-1], bytearray):
             self._unsent.append(bytearray())
         last = self._unsent[-1]
         assert isinstance(last, bytearray)
-        last += header(kind, number, len(payload))
+        last += header(kind, number, len(before) + len(payload)) + before
         if len(payload) <= CHUNK:
             last += payload
         else:
@@ -320,7 +321,7 @@ class Processes:
         """Have a target's function called with its arguments; the target is told when it begins, beats and ends."""
         try:
             known = target.identity
-            whole = (function, target.arguments, target.keywords)
+            whole = (target.arguments, target.keywords)
             payload = pickle.dumps(whole if known is None else (*whole, known), 5)
         except Exception as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
             text = f"its arguments cannot be passed between processes: {cause_of(error)}"

@@ -9,7 +9,7 @@ gone, and the second thread ends this process with all that it has started, what
 *Frames.* How the main process and its worker processes write to each other: a kind, a number, and some bytes.
 
 main to worker    FUNCTION  what to call, once for each worker       number: the function's
-                  CALL      a call's arguments                       number: the call's
+                  CALL      its function's number and its arguments  number: the call's
 worker to main    HELLO     the worker is ready
                   RESULT    a call's result                          number: the call's
                   ERROR     why it has none                          number: the call's
@@ -49,6 +49,7 @@ SEALED = b"!"
 
 _HEADER = struct.Struct("!BQQ")
 _LENGTH = _HEADER.size
+NUMBER = struct.Struct("!Q")
 CHUNK = 1 << 18
 
 
@@ -177,14 +178,16 @@ class Worker:
         if payload is None:
             return _error(number, "its arguments cannot be passed between processes: MemoryError")
         try:
-            with importing():
-                function_number, arguments, keywords, *known = pickle.loads(payload)  # noqa: S301 -- from our own main process
-            self.identity = known[0] if known else None
+            # Before the arguments: their classes may be those of the main script, which runs again for its functions.
+            (function_number,) = NUMBER.unpack_from(payload)
             function = self._functions[function_number]
             if function is None or isinstance(function, bytes | bytearray):
                 function = self._functions[function_number] = _load(function)
             if isinstance(function, str):
                 return _error(number, function)
+            with importing():
+                arguments, keywords, *known = pickle.loads(memoryview(payload)[NUMBER.size :])  # noqa: S301 -- from our own main process
+            self.identity = known[0] if known else None
             value = function(*arguments, **keywords)
         except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the worker
             from solvent.services.failure import failure_of
@@ -283,6 +286,7 @@ __all__ = [
     "ERROR",
     "FUNCTION",
     "HELLO",
+    "NUMBER",
     "RESULT",
     "RETURNED",
     "SEAL",

@@ -223,6 +223,54 @@ def test_a_function_of_the_main_script_is_found(tmp_path: Path) -> None:
     assert (run.stdout, run.stderr) == ("inside\n(42, None, 1)\n(63, None, 1)\n", "")
 
 
+NESTED = """\
+import dataclasses
+
+import solvent
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+
+@solvent.service
+def step(point):
+    return Point(point.x + 1)
+
+
+@solvent.workflow
+def inner(point):
+    return step(point)
+
+
+@solvent.service
+def outer(point):
+    report = solvent.run(inner, {"point": point}, jobs=1, processes=True)
+    return report.results.get("step", report.failures)
+
+
+@solvent.workflow
+def whole(point):
+    return outer(point)
+
+
+if __name__ == "__main__":
+    report = solvent.run(whole, {"point": Point(1)}, jobs=1, processes=True)
+    print(report.results or report.failures)
+"""
+
+
+@pytest.mark.parametrize("words", [("script.py",), ("-m", "script")], ids=" ".join)
+def test_workers_of_workers_know_the_main_script(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A worker's own workers have the functions and classes of the main script, in arguments and results too."""
+    (tmp_path / "script.py").write_text(NESTED)
+    run = subprocess.run(
+        [sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=LONG, check=False
+    )
+    assert (run.stdout, run.stderr) == ("{'outer': Point(x=2)}\n", "")
+
+
 def test_workers_end_with_the_main_process(tmp_path: Path) -> None:
     """When the main process is killed, a worker ends too, even in the middle of a call."""
     script, mark = tmp_path / "script.py", tmp_path / "mark"
@@ -248,7 +296,7 @@ def test_a_worker_that_cannot_give_calls_back_ends(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     worker = WorkerProcess()
     attempt = Single(functions.note_and_sleep, [], {}, print, Threads())
-    payload = pickle.dumps((0, [str(mark), LONG], {}))
+    payload = pickle.dumps(([str(mark), LONG], {}))
     worker.give(Parcel(0, payload, attempt), pack_function("s", functions.note_and_sleep))
     try:
         wait_until(lambda: worker.flush() and mark.exists() and mark.read_text())
