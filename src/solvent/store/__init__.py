@@ -1,8 +1,9 @@
-"""Stores: where what must survive a crash is kept.
+"""Stores keep what must survive a crash.
 
-Reading order: interface (what is asked of a store); sqlite (one file, any number of processes of one machine); nats
-(servers, any number of machines); leases (who is alive, and who has what); heartbeat
-(how an agent says that it is alive); journal (what a node must not forget).
+Reading order: `interface` (what every store offers); `sqlite` (one file, for any number of processes of one machine) on
+`sqlite_file` (its transactions); `nats` (servers, for any number of machines) on `nats_streams` (append and read),
+`nats_link` (a connection that is restored) and `nats_client` (addresses and the protocol); `server` (starts a NATS
+server); `leases` (which agent is alive, and which holds what) and `heartbeat` (the process that writes heartbeats).
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ _SERVERS = ("nats://", "tls://", "ws://", "wss://")
 
 
 def open_store(url: str, **options: Any) -> Store:
-    """Open a store, by where it is.
+    """Open the store at an address.
 
-    `path/to/file.db` and `sqlite:///path/to/file.db` are files, made when they are not there; `nats://host:port`, or
-    `tls://`, are servers, several of them joined by commas. Options of all: `is_durable`, `max_record_bytes`,
-    `max_blob_bytes`, `patience` (seconds to wait for others, or for a server that is away), `is_made` (no: one that is
-    not there is `NoStore`, for who only looks); more see the back ends.
+    `path/to/file.db` and `sqlite:///path/to/file.db` are files, created if missing; `nats://host:port`, or `tls://`,
+    are servers, several of them separated by commas. Options: `is_durable`, `max_record_bytes`, `max_blob_bytes`,
+    `patience` (seconds to wait for other writers, or for a server to return), `is_made` (false: raise `NoStore` instead
+    of creating a missing store).
     """
     return opener_of(url)(url, **options)
 
 
 def is_on_servers(url: str) -> bool:
-    """Return whether a store is kept by servers; a scheme may be in capitals."""
+    """Return whether an address names servers, not a file; schemes are case-insensitive."""
     return url.lower().startswith(_SERVERS)
 
 
 def opener_of(url: str) -> Callable[..., Store]:
-    """Import what a store needs, by where it is, and return the function that opens it."""
+    """Import the back end for an address and return the function that opens it."""
     if is_on_servers(url):
         try:
             from solvent.store.nats import open_nats

@@ -5,7 +5,7 @@ somebody who is presumed dead: it opens the node's journal, which begins the nod
 had it before, and goes on from there. A member that has nothing (a spare) comes first; others wait for
 a beat of their heartbeat. Nobody else is needed: the run goes on as long as one member does.
 
-A member that was only stopped finds out at its next word: the journal refuses it (`store.journal`).
+A member that was only stopped finds out at its next word: the journal refuses it (`store_journal`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from solvent.net import Address, Codec, Transport
     from solvent.net.tls import Tls
     from solvent.runs.nodes.control import Part, Status
+    from solvent.runs.nodes.store_journal import StoreJournal
     from solvent.store.heartbeat import HeartbeatProcess
-    from solvent.store.journal import StoreJournal
 
 _TOGETHER_SECONDS = 0.02
 """How long a look waits for more news."""

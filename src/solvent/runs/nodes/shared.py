@@ -19,7 +19,7 @@ import msgspec
 
 from solvent.errors import Conflict, Misuse, StoreError
 from solvent.runs.nodes.control import Part, Problem, Status
-from solvent.store.journal import StoreJournal
+from solvent.runs.nodes.store_journal import StoreJournal
 from solvent.store.leases import AGENTS, Holder, holder_from_entry
 from solvent.values.encoding import encode_msgpack
 from solvent.values.limits import UNREADABLE

@@ -11,8 +11,8 @@ from solvent.errors import Conflict, NodeProblem
 from solvent.net import Host, Hub
 from solvent.protocols.link import Linked, record_type
 from solvent.protocols.machine import NodeId, Value
+from solvent.runs.nodes.store_journal import StoreJournal
 from solvent.store import open_store
-from solvent.store.journal import StoreJournal
 from solvent_lab.models.talker import Heard, Listening, Say, Talker
 from tests.live.networks import Listener, run, until
 from tests.live.store_backends import BACK_ENDS, fresh_store
