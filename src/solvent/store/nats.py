@@ -44,17 +44,11 @@ from solvent.store.interface import (
     Record,
     Store,
     Watch,
-    check_below,
-    check_blob_name,
-    check_name,
-    check_scope,
-    check_size,
     is_within,
 )
 from solvent.store.nats_address import read_address
 from solvent.store.nats_link import Link
 from solvent.store.nats_streams import Sending, Subjects, all_of, append_all, open_streams
-from solvent.values.encoding import as_pieces, digest_of
 from solvent.values.limits import UNREADABLE
 
 if TYPE_CHECKING:
@@ -187,7 +181,7 @@ class NatsWatch(Watch):
         streams: Streams,
         subjects: Subjects,
         scopes: Sequence[str],
-        forget: Callable[[NatsWatch], None],
+        forget: Callable[[Watch], None],
     ) -> None:
         self._link = link
         self._streams = streams
@@ -306,37 +300,33 @@ class NatsStore(Store):
         max_record_bytes: int,
         max_blob_bytes: int,
     ) -> None:
-        self.url = address.shown
-        self.is_durable = streams.is_durable
+        super().__init__(
+            address.shown,
+            is_durable=streams.is_durable,
+            max_record_bytes=max_record_bytes,
+            max_blob_bytes=max_blob_bytes,
+        )
         self.replicas = streams.replicas
-        self.max_record_bytes = max_record_bytes
-        self.max_blob_bytes = max_blob_bytes
         self._link = link
         self._streams = streams
         self._subjects = subjects
         self._blobs = Blobs(link, streams.blobs, subjects, f"{address.name}-blobs")
-        self._watches: set[NatsWatch] = set()
-        self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"NatsStore({self.url!r})"
 
     # ------------------------------------------------------------------------------------------------------- logs
 
-    def append(self, log: str, data: bytes, *, expected: int | None = None) -> int:
-        """Append a record and give its position."""
-        return self.append_all((Append(log, data, expected),))[0]
-
-    def append_all(self, appends: Sequence[Append]) -> list[int]:
-        """Append several records, in this order, and give their positions; see `append_all` for how."""
-        return self._link.run(self._append_all(appends))
+    def _append_all(self, appends: Sequence[Append]) -> list[int]:
+        return self._link.run(self._appending(appends))
 
     def append_each(self, appends: Sequence[Append]) -> list[int | StoreError]:
-        """Append records that have nothing to do with each other, one behind the other without waiting in between."""
+        """Append records that do not depend on each other, without waiting in between."""
         results: dict[int, int | StoreError] = {}
         sendings: dict[int, Sending] = {}
         for number, one in enumerate(appends):
             try:
+                self._check_append(one)
                 sendings[number] = self._sending(one)
             except StoreError as error:
                 results[number] = error
@@ -348,29 +338,25 @@ class NatsStore(Store):
     def append_soon(self, appends: Sequence[Append]) -> Promise:
         """Begin to `append_all` without waiting for it."""
         try:
+            for one in appends:
+                self._check_append(one)
             if len(appends) == 1:
                 return _Soon(self._link, self._streams.records, [self._sending(appends[0])])
-            return self._link.start(self._append_all(appends))
+            return self._link.start(self._appending(appends))
         except StoreError as error:
             future = Future[list[int]]()
             future.set_exception(error)
             return future
 
-    def _append_all(self, appends: Sequence[Append]) -> Coroutine[Any, Any, list[int]]:
+    def _appending(self, appends: Sequence[Append]) -> Coroutine[Any, Any, list[int]]:
         return append_all(self._streams, [self._sending(one) for one in appends])
 
     def _sending(self, append: Append) -> Sending:
-        log, data, expected = append
-        check_name(log)
-        check_size(data, self.max_record_bytes, "record")
-        return Sending(self._subjects.of_logs(log), bytes(data), expected)
+        return Sending(self._subjects.of_logs(append.log), bytes(append.data), append.expected)
 
-    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = MAX_READ) -> list[Record]:
-        """Return the first records of these logs behind a position, in order of position."""
-        scopes = sorted({check_scope(scope) for scope in ([logs] if isinstance(logs, str) else logs)})
-        if limit <= 0 or not scopes:
-            return []
+    def _read(self, scopes: Sequence[str], after: int, limit: int) -> list[Record]:
         # None is read twice.
+        scopes = sorted(set(scopes))
         scopes = [one for one in scopes if not is_within(one, [other for other in scopes if other != one])]
         found: list[Stored] | None = None
         if len(scopes) == 1 and self.replicas == 1:
@@ -379,10 +365,10 @@ class NatsStore(Store):
             page = self._link.ask_many_soon(*records.page(self._subjects.of_logs(scopes[0]), after, limit)).result()
             found = records.read_from(page, limit)
         if found is None:
-            found = self._link.run(self._read(scopes, after, limit))
+            found = self._link.run(self._stored(scopes, after, limit))
         return [Record(one.position, self._subjects.log_of(one.subject), one.data) for one in found]
 
-    async def _read(self, scopes: Sequence[str], after: int, limit: int) -> list[Stored]:
+    async def _stored(self, scopes: Sequence[str], after: int, limit: int) -> list[Stored]:
         records = self._streams.records
         if len(scopes) == 1:
             return await records.read(self._subjects.of_logs(scopes[0]), after, limit)
@@ -396,37 +382,26 @@ class NatsStore(Store):
         )
         return [one for one in heapq.merge(*parts) if one.position <= last.position][:limit]
 
-    def last(self, log: str) -> int:
-        """Return the position of a log's last record; 0 if it has none."""
-        check_name(log)
+    def _last(self, log: str) -> int:
         found = self._link.run(self._streams.records.last(self._subjects.of_logs(log)))
         return found.position if found is not None else 0
 
     # ------------------------------------------------------------------------------------------------------- keys
 
-    def get(self, key: str) -> Entry | None:
-        """Return what a key has, or nothing where it is not there."""
-        check_name(key)
+    def _get(self, key: str) -> Entry | None:
         return _entry(self._link.run(self._streams.keys.last(self._subjects.of_keys(key))))
 
-    def put(self, key: str, value: bytes, *, expected: int | None = None) -> int:
-        """Set a key and give its new revision."""
-        check_name(key)
-        check_size(value, self.max_record_bytes, "value")
-        return self._link.run(self._put(key, bytes(value), expected, None))
+    def _put(self, key: str, value: bytes, expected: int | None) -> int:
+        return self._link.run(self._change(key, bytes(value), expected))
 
-    def delete(self, key: str, *, expected: int | None = None) -> None:
-        """Remove a key, if it is there."""
-        check_name(key)
-        self._link.run(self._delete(key, expected))
+    def _delete(self, key: str, expected: int | None) -> None:
+        self._link.run(self._remove(key, expected))
 
-    def keys(self, below: str) -> dict[str, Entry]:
-        """Return all keys below a name, sorted."""
-        check_below(below)
-        found = self._link.run(self._keys(self._subjects.of_keys(below)))
+    def _keys(self, below: str) -> dict[str, Entry]:
+        found = self._link.run(self._entries(self._subjects.of_keys(below)))
         return dict(sorted(found.items()))
 
-    async def _put(self, key: str, value: bytes, expected: int | None, headers: dict[str, str] | None) -> int:
+    async def _change(self, key: str, value: bytes, expected: int | None, headers: dict[str, str] | None = None) -> int:
         stream, subject = self._streams.keys, self._subjects.of_keys(key)
         while True:
             try:
@@ -444,15 +419,15 @@ class NatsStore(Store):
             except Conflict:
                 continue
 
-    async def _delete(self, key: str, expected: int | None) -> None:
+    async def _remove(self, key: str, expected: int | None) -> None:
         entry = _entry(await self._streams.keys.last(self._subjects.of_keys(key)))
         revision = entry.revision if entry is not None else 0
         if expected is not None and expected != revision:
             raise Conflict(key, expected=expected, last=revision)
         if entry is not None:
-            await self._put(key, b"", expected, _MARKER)
+            await self._change(key, b"", expected, _MARKER)
 
-    async def _keys(self, subject: str) -> dict[str, Entry]:
+    async def _entries(self, subject: str) -> dict[str, Entry]:
         found: dict[str, Entry] = {}
         at = 0
         while True:
@@ -469,36 +444,18 @@ class NatsStore(Store):
 
     # ------------------------------------------------------------------------------------------- blobs and watches
 
-    def put_blob(self, data: bytes | memoryview | Pieces) -> str:
-        """Keep bytes and give their name."""
-        check_size(data, self.max_blob_bytes, "blob")
-        pieces = as_pieces(data)
-        name = digest_of(pieces)
+    def _put_blob(self, name: str, pieces: Pieces) -> None:
         self._link.run(self._blobs.put(name, pieces))
-        return name
 
-    def get_blob(self, name: str) -> bytes:
-        """Return the bytes of a name."""
-        return self._link.run(self._blobs.get(check_blob_name(name)))
+    def _get_blob(self, name: str) -> bytes:
+        return self._link.run(self._blobs.get(name))
 
-    def watch(self, below: Sequence[str]) -> Watch:
-        """Watch logs and keys."""
-        watch = NatsWatch(self._link, self._streams, self._subjects, [check_scope(one) for one in below], self._forget)
+    def _watch(self, scopes: Sequence[str]) -> Watch:
+        watch = NatsWatch(self._link, self._streams, self._subjects, scopes, self._forget)
         watch.start()
-        with self._lock:
-            self._watches.add(watch)
         return watch
 
-    def _forget(self, watch: NatsWatch) -> None:
-        with self._lock:
-            self._watches.discard(watch)
-
-    def close(self) -> None:
-        """Let go of the servers."""
-        with self._lock:
-            watches = list(self._watches)
-        for watch in watches:
-            watch.close()
+    def _close(self) -> None:
         self._link.close()
 
 

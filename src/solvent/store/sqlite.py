@@ -41,22 +41,15 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import Conflict, NoStore, StoreError
 from solvent.store.interface import (
-    MAX_READ,
     Append,
     Entry,
     Record,
     Store,
     Watch,
-    check_below,
-    check_blob_name,
-    check_name,
-    check_scope,
-    check_size,
     is_within,
 )
 from solvent.store.sqlite_file import SqliteFile, sync_folder
 from solvent.store.sqlite_format import can_be_written, checksum, is_whole, path_from_url, url_from_path
-from solvent.values.encoding import as_pieces, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,10 +70,8 @@ class SqliteBlobs:
         self._folder = file.path.with_name(file.path.name + "-blobs")
         self._sweep()
 
-    def put(self, data: bytes | memoryview | Pieces) -> str:
+    def put(self, name: str, pieces: Pieces) -> None:
         """Keep bytes."""
-        pieces = as_pieces(data)
-        name = digest_of(pieces)
         if len(pieces) <= MAX_SMALL_BYTES:
             self._put_row(name, b"".join(pieces))
         else:
@@ -88,7 +79,6 @@ class SqliteBlobs:
                 self._put_file(name, pieces)
             except OSError as error:
                 raise self._file.problem(error) from error
-        return name
 
     def get(self, name: str) -> bytes:
         """Return bytes back; raise `StoreError` E406 where they are missing or damaged."""
@@ -210,8 +200,8 @@ _KEYS = "SELECT revision, key FROM keys WHERE revision > ? ORDER BY revision DES
 class SqliteWatch(Watch):
     """Watches some logs and keys of one store, with a connection of its own."""
 
-    def __init__(self, file: SqliteFile, below: Sequence[str], forget: Callable[[SqliteWatch], None]) -> None:
-        self._scopes = tuple(map(check_scope, below))
+    def __init__(self, file: SqliteFile, scopes: Sequence[str], forget: Callable[[Watch], None]) -> None:
+        self._scopes = scopes
         self._file = file
         self._forget = forget
         self._is_closed = threading.Event()
@@ -361,39 +351,28 @@ class SqliteStore(Store):
     is_atomic = True
 
     def __init__(self, file: SqliteFile, *, max_record_bytes: int, max_blob_bytes: int) -> None:
-        self.url = url_from_path(file.path)
-        self.is_durable = file.is_durable
-        self.max_record_bytes = max_record_bytes
-        self.max_blob_bytes = max_blob_bytes
+        super().__init__(
+            url_from_path(file.path),
+            is_durable=file.is_durable,
+            max_record_bytes=max_record_bytes,
+            max_blob_bytes=max_blob_bytes,
+        )
         self._file = file
         self._blobs = SqliteBlobs(file)
-        self._watches = set[SqliteWatch]()
-        self._watching = threading.Lock()
         #: Numbers of logs that are in the file; they never change.
         self._numbers = dict[str, int]()
         self._names = dict[int, str]()
 
     # ------------------------------------------------------------------------------------------------------- logs
 
-    def append(self, log: str, data: bytes, *, expected: int | None = None) -> int:
-        """Append a record and give its position; see `Store`."""
-        return self.append_all((Append(log, data, expected),))[0]
-
-    def append_all(self, appends: Sequence[Append]) -> list[int]:
-        """Append records in one transaction: all of them, or none; see `Store`."""
-        size = 0
-        for log, data, _ in appends:
-            check_name(log)
-            check_size(data, self.max_record_bytes, "record")
-            size += len(data)
-        if not appends:
-            return []
+    def _append_all(self, appends: Sequence[Append]) -> list[int]:
         fresh = dict[str, int]()
-        positions = self._file.write(lambda connection: self._append_all(connection, appends, fresh), size)
+        size = sum(len(one.data) for one in appends)
+        positions = self._file.write(lambda connection: self._insert_all(connection, appends, fresh), size)
         self._note(fresh.items())
         return positions
 
-    def _append_all(
+    def _insert_all(
         self, connection: sqlite3.Connection, appends: Sequence[Append], fresh: dict[str, int]
     ) -> list[int]:
         positions = list[int]()
@@ -404,7 +383,7 @@ class SqliteStore(Store):
                 if number in logs:
                     positions += _insert(connection, rows)
                     rows, logs = [], set()
-                last = _last(connection, number)
+                last = _last_position(connection, number)
                 if last != expected:
                     raise Conflict(log, expected=expected, last=last)
             rows.append((number, checksum(data, number), data))
@@ -412,12 +391,8 @@ class SqliteStore(Store):
         positions += _insert(connection, rows)
         return positions
 
-    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = MAX_READ) -> list[Record]:
-        """Return the first records of these logs behind a position; see `Store`."""
-        scopes = tuple(map(check_scope, (logs,) if isinstance(logs, str) else logs))
-        if limit <= 0:
-            return []
-        rows = self._file.read(lambda connection: self._read(connection, scopes, after, limit))
+    def _read(self, scopes: Sequence[str], after: int, limit: int) -> list[Record]:
+        rows = self._file.read(lambda connection: self._rows(connection, scopes, after, limit))
         records = list[Record]()
         for position, number, total, data in rows:
             if not is_whole(data, total, number):
@@ -425,7 +400,7 @@ class SqliteStore(Store):
             records.append(Record(position, self._names[number], data))
         return records
 
-    def _read(
+    def _rows(
         self, connection: sqlite3.Connection, scopes: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, int, int, bytes]]:
         connection.execute("BEGIN")
@@ -481,29 +456,20 @@ class SqliteStore(Store):
             self._names[number] = name
             self._numbers[name] = number
 
-    def last(self, log: str) -> int:
-        """Return the position of a log's last record; 0 if it has none."""
-        check_name(log)
-
+    def _last(self, log: str) -> int:
         def work(connection: sqlite3.Connection) -> int:
             found = connection.execute(_LOG, (log,)).fetchone()
-            return _last(connection, found[0]) if found else 0
+            return _last_position(connection, found[0]) if found else 0
 
         return self._file.read(work)
 
     # ------------------------------------------------------------------------------------------------------- keys
 
-    def get(self, key: str) -> Entry | None:
-        """Return what a key has."""
-        check_name(key)
+    def _get(self, key: str) -> Entry | None:
         row = self._file.read(lambda connection: connection.execute(_GET, (key,)).fetchone())
         return None if row is None or row[2] is None else self._entry(key, *row)
 
-    def put(self, key: str, value: bytes, *, expected: int | None = None) -> int:
-        """Set a key and give its new revision; see `Store`."""
-        check_name(key)
-        check_size(value, self.max_record_bytes, "value")
-
+    def _put(self, key: str, value: bytes, expected: int | None) -> int:
         def work(connection: sqlite3.Connection) -> int:
             _compare(connection, key, expected)
             revision = connection.execute(_PUT, (key, checksum(value), value)).lastrowid
@@ -512,19 +478,14 @@ class SqliteStore(Store):
 
         return self._file.write(work, len(value))
 
-    def delete(self, key: str, *, expected: int | None = None) -> None:
-        """Remove a key; see `Store`."""
-        check_name(key)
-
+    def _delete(self, key: str, expected: int | None) -> None:
         def work(connection: sqlite3.Connection) -> None:
             if _compare(connection, key, expected):
                 connection.execute(_PUT, (key, 0, None))
 
         self._file.write(work)
 
-    def keys(self, below: str) -> dict[str, Entry]:
-        """Return all keys below a name, sorted."""
-        check_below(below)
+    def _keys(self, below: str) -> dict[str, Entry]:
         where = _BELOW.format(column="key")
         query = f"SELECT key, revision, sum, value FROM keys WHERE {where} AND value NOT NULL ORDER BY key"  # noqa: S608
         rows = self._file.read(lambda connection: connection.execute(query, _bounds(below)).fetchall())
@@ -537,34 +498,21 @@ class SqliteStore(Store):
 
     # ------------------------------------------------------------------------------------------------- all others
 
-    def put_blob(self, data: bytes | memoryview | Pieces) -> str:
-        """Keep bytes and give their name."""
-        check_size(data, self.max_blob_bytes, "blob")
-        return self._blobs.put(data)
+    def _put_blob(self, name: str, pieces: Pieces) -> None:
+        self._blobs.put(name, pieces)
 
-    def get_blob(self, name: str) -> bytes:
-        """Return the bytes of a name."""
-        return self._blobs.get(check_blob_name(name))
+    def _get_blob(self, name: str) -> bytes:
+        return self._blobs.get(name)
 
-    def watch(self, below: Sequence[str]) -> Watch:
-        """Watch logs and keys."""
-        watch = SqliteWatch(self._file, below, self._forget)
-        with self._watching:
-            self._watches.add(watch)
-        return watch
-
-    def _forget(self, watch: SqliteWatch) -> None:
-        with self._watching:
-            self._watches.discard(watch)
+    def _watch(self, scopes: Sequence[str]) -> Watch:
+        return SqliteWatch(self._file, scopes, self._forget)
 
     def close(self) -> None:
-        """Let go of the file."""
-        if self._file.is_copy:
-            return
-        with self._watching:
-            watches = list(self._watches)
-        for watch in watches:
-            watch.close()
+        """Close the store, unless this process is a copy (fork) of the one that opened it."""
+        if not self._file.is_copy:
+            super().close()
+
+    def _close(self) -> None:
         self._file.close()
 
 
@@ -594,7 +542,7 @@ def _insert(connection: sqlite3.Connection, rows: list[tuple[int, int, bytes]]) 
     return range(last - len(rows) + 1, last + 1)
 
 
-def _last(connection: sqlite3.Connection, number: int) -> int:
+def _last_position(connection: sqlite3.Connection, number: int) -> int:
     (last,) = connection.execute(_LAST, (number,)).fetchone()
     return last or 0
 
