@@ -13,8 +13,7 @@ from solvent.net import Codec, Host, PeerFault
 from solvent.protocols.link import Linked, wire_type
 from solvent.protocols.machine import NodeId
 from solvent.runs.nodes.nats_transport import NatsTransport, Piece
-from solvent.store.nats_address import read_address
-from solvent.store.nats_client import Servers
+from solvent.store.nats_client import Servers, read_address
 from solvent_lab.models.talker import Say, Talker, TalkMessage
 from tests.live.networks import Listener, identity, until
 from tests.live.store_servers import served, server

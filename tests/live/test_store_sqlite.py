@@ -63,7 +63,7 @@ def test_another_database_is_refused_and_left_alone(path: Path) -> None:
         other.execute("CREATE TABLE theirs (x)")
     other.close()
     content = path.read_bytes()
-    with pytest.raises(StoreError, match=r"E401.*no store"):
+    with pytest.raises(StoreError, match=r"E401.*not a store"):
         open_store(str(path))
     assert path.read_bytes() == content
 
@@ -269,7 +269,7 @@ def test_who_is_stopped_in_a_transaction_is_named(path: Path) -> None:
         os.waitpid(child.number, os.WUNTRACED)
         with pytest.raises(StoreError, match="E409") as caught:
             store.append("log", b"")
-        assert caught.value.hint == f"process {child.number} holds the lock, and is stopped: let it go on, or kill it"
+        assert caught.value.hint == f"process {child.number} holds the lock, and is stopped: let it continue, or kill it"
         assert len(store.read("log")) == 1
         child.kill()
         store.append("log", b"")
@@ -359,10 +359,10 @@ def test_a_sync_that_fails_acknowledges_nothing_ever_after(path: Path, monkeypat
     with open_store(str(path)) as store:
         store.append("log", b"")
         monkeypatch.setattr(os, "fdatasync", fail)
-        with pytest.raises(StoreError, match=r"E403.*brought to disk"):
+        with pytest.raises(StoreError, match=r"E403.*synced to disk"):
             store.append("log", b"")
         monkeypatch.undo()
-        with pytest.raises(StoreError, match=r"E408.*brought to disk"):
+        with pytest.raises(StoreError, match=r"E408.*synced to disk"):
             store.append("log", b"")
 
 

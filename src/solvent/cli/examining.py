@@ -118,7 +118,7 @@ def look_at_store(given: str) -> Finding:
 
 def _opened(place: str, *, is_named: bool) -> Finding:
     from solvent.store import is_on_servers, open_store
-    from solvent.store.sqlite_format import FORMAT, check_place, path_from_url
+    from solvent.store.sqlite_file import FORMAT, check_place, path_from_url
 
     is_server = is_on_servers(place)
     if not is_server:

@@ -46,7 +46,7 @@ from solvent.store.interface import (
     Watch,
     is_within,
 )
-from solvent.store.nats_address import read_address
+from solvent.store.nats_client import read_address
 from solvent.store.nats_link import Link
 from solvent.store.nats_streams import Sending, Subjects, all_of, append_all, open_streams
 from solvent.values.limits import UNREADABLE
@@ -54,7 +54,7 @@ from solvent.values.limits import UNREADABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from solvent.store.nats_address import Address
+    from solvent.store.nats_client import Address
     from solvent.store.nats_streams import Stored, Stream, Streams
     from solvent.values.encoding import Pieces
 

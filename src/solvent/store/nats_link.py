@@ -38,8 +38,7 @@ from solvent.values.limits import UNREADABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from solvent.store.nats_address import Address
-    from solvent.store.nats_client import Answer, OneClient
+    from solvent.store.nats_client import Address, Answer, OneClient
 
 Kind = TypeVar("Kind")
 

@@ -48,8 +48,7 @@ from solvent.store.nats_link import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from solvent.store.nats_address import Address
-    from solvent.store.nats_client import Answer
+    from solvent.store.nats_client import Address, Answer
     from solvent.store.nats_link import Link
 
 _PAUSE_S = 0.02

@@ -48,8 +48,15 @@ from solvent.store.interface import (
     Watch,
     is_within,
 )
-from solvent.store.sqlite_file import SqliteFile, sync_folder
-from solvent.store.sqlite_format import can_be_written, checksum, is_whole, path_from_url, url_from_path
+from solvent.store.sqlite_file import (
+    SqliteFile,
+    can_be_written,
+    checksum,
+    is_whole,
+    path_from_url,
+    sync_folder,
+    url_from_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

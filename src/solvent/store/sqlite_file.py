@@ -1,26 +1,31 @@
-"""The file of a store: its connections, transactions and their durability, and what can go wrong with it.
+"""The SQLite file of a store: its layout, connections, transactions, durability, and what can go wrong with it.
 
-*Durability.* A transaction is a write to SQLite's log (the file `-wal`). SQLite could bring it to disk as a part of the
-transaction, while everybody else waits. Here it is done after the transaction, by the writer alone, and before anything
-is acknowledged: several writers' syncs then go on at once, and become one in the system, and a process that is stopped
-at that moment holds up nobody. Others may see a record a moment before it is on disk; but since all records are in one
-log, in order, whatever they append on the strength of it is on disk only together with it.
+*Layout.* Logs have numbers, so that their names are kept once. A record's position is its row number, and so is a key's
+revision: SQLite never uses such a number twice (AUTOINCREMENT), not even after rows were deleted. A deleted key stays
+as a row without a value, so that watches notice the deletion. Records and values carry a checksum, since SQLite would
+return what a disk has changed.
+
+*Durability.* A transaction is a write to SQLite's log (the file `-wal`). SQLite could sync it to disk as a part of the
+transaction, while everybody else waits. Here the writer syncs after the transaction, and before anything is
+acknowledged: the syncs of several writers then run at once and become one in the system, and a process that is stopped
+at that moment delays no other. Others may see a record a moment before it is on disk; but since all records are in one
+log, in order, whatever they append because of it is on disk only together with it.
 
 *Waiting.* Writers wait for each other's transactions with short random pauses. SQLite's own pauses grow to 100 ms and
-let a writer among eight wait for seconds. One that was stopped in the middle of a transaction is made to end it
-(`stopped_holder_goes_on`). Whoever has waited for longer than `patience` says so, and for whom.
+make a writer among eight wait for seconds. A writer that was stopped in the middle of a transaction is made to end it
+(`stopped_holder_goes_on`). After `patience` seconds a writer gives up, and its error names the process it waited for.
 
 *Checkpoints*, which move pages from the log into the main file, are made by a writer after some megabytes, while it
-holds the writers' lock. SQLite before 3.51.3 can spoil a file when somebody commits during a checkpoint that follows
-closely on another (very rarely); nobody can here.
+holds the writers' lock. SQLite before 3.51.3 can, very rarely, damage a file when another process commits during a
+checkpoint that follows closely on another; with the lock held no other can.
 
-*Fork.* A copy of the process must neither use nor close the connections: the copy is told so by E408.
+*Fork.* A copy of the process must neither use nor close the connections: it gets E408.
 
-*Stopped writers.* A process that is stopped (SIGSTOP, Ctrl-Z) in the middle of a transaction holds up all other
-writers, for as long as it is stopped, and nobody can take the lock from it. So it is let go on until somebody else has
-the lock, and stopped again: as if it had been stopped that much later. This is done only to a process that is stopped,
-holds this very lock, and may be sent signals, and only by somebody who has waited for a while. Whoever brings it to the
-foreground meanwhile (`fg`) has it running; that somebody else has sent it SIGCONT in these milliseconds cannot be seen.
+*Stopped writers.* A process that is stopped (SIGSTOP, Ctrl-Z) in the middle of a transaction blocks all other writers
+for as long as it is stopped, and nothing can take the lock from it. So a process that has waited for a while lets it
+continue until another has the lock, and stops it again: as if it had been stopped that much later. This is done only
+to a process that is stopped, holds this very lock, and may be sent signals. If a user brings it to the foreground
+meanwhile (`fg`), it keeps running; a SIGCONT sent by another process in these milliseconds cannot be detected.
 """
 
 from __future__ import annotations
@@ -29,29 +34,194 @@ import os
 import random
 import signal
 import sqlite3
+import stat
 import threading
 import time
 import weakref
+import zlib
 from contextlib import contextmanager, suppress
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote, unquote
 
 from solvent.errors import StoreError
-from solvent.store.sqlite_format import check_place, connect, has_log, make_private, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+MARK = 0x534F4C56
+"""The application id in the file's header: `SOLV`."""
+FORMAT = 1
+SCHEME = "sqlite://"
+
+_TABLES = """
+CREATE TABLE logs (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE records (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, log INTEGER NOT NULL, sum INTEGER NOT NULL, data BLOB NOT NULL
+);
+CREATE INDEX records_of_logs ON records (log);
+CREATE TABLE keys (
+    revision INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, value BLOB
+);
+CREATE TABLE blobs (name TEXT NOT NULL UNIQUE, data BLOB NOT NULL);
+"""
+_SETTINGS = (
+    # `SqliteFile` waits for others itself: SQLite's own way makes some processes wait for seconds.
+    "PRAGMA busy_timeout = 0",
+    # `SqliteFile` syncs the log, where needed, after the transaction; SQLite syncs it before it moves pages into the
+    # main file, so that a loss of power never leaves a torn file.
+    "PRAGMA synchronous = NORMAL",
+    # `SqliteFile` starts checkpoints, while it holds the lock of writers.
+    "PRAGMA wal_autocheckpoint = 0",
+    "PRAGMA temp_store = MEMORY",
+)
+
+
+def path_from_url(url: str) -> Path:
+    """Return the file that a path, or `sqlite://` and a path, names."""
+    scheme, sign, rest = url.partition("://")
+    if url.lower().startswith(SCHEME):
+        url = unquote(rest)
+    elif sign:
+        hint = "name a file, sqlite:///path/to/file.db, or nats://host:port"
+        # What follows may contain a password.
+        raise StoreError("E401", f"`{scheme}://` is not an address of a store", hint=hint)
+    if not url or "\0" in url:
+        raise StoreError("E401", "the name of the store's file is empty or contains a zero byte")
+    # Links are followed now, as SQLite does: what lies beside the file is named after where it really is.
+    return Path(os.path.realpath(Path(url).expanduser()))
+
+
+def url_from_path(path: Path) -> str:
+    """Return a URL that names the same file in any folder."""
+    return SCHEME + quote(str(path))
+
+
+def check_place(path: Path) -> None:
+    """Raise `StoreError` E401 where no file can be opened or created."""
+    if path.is_dir():
+        raise StoreError("E401", f"cannot open the store {path}: it is a folder", hint="name a file in it")
+    if not path.parent.is_dir():
+        raise StoreError("E401", f"cannot open the store {path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.R_OK | os.W_OK)):
+        hint = "the file and its folder must be writable for this user, except for commands that only read"
+        raise StoreError("E401", f"cannot open the store {path}: no permission", hint=hint)
+
+
+def can_be_written(path: Path) -> bool:
+    """Return whether this user may write to a file and to its folder, as SQLite requires."""
+    return os.access(path.parent, os.W_OK | os.X_OK) and os.access(path, os.R_OK | os.W_OK)
+
+
+def make_private(path: Path) -> None:
+    """Create an empty file for its owner only, unless it exists; SQLite gives the files beside it the same mode.
+
+    The file is never opened here: closing it would end the locks that another thread holds on it.
+    """
+    try:
+        os.mknod(path, stat.S_IFREG | 0o600)
+    except FileExistsError:
+        # Its owner may have made it accessible to others.
+        return
+    except OSError as error:
+        raise StoreError("E401", f"cannot create the store {path}: {error.strerror}") from error
+    # The umask may have removed permissions that the owner needs.
+    path.chmod(0o600)
+
+
+def has_log(path: Path) -> bool:
+    """Return whether the log may have changes that are not in the main file yet."""
+    try:
+        return Path(f"{path}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def connect(path: Path, *, is_read_only: bool = False) -> sqlite3.Connection:
+    """Open a connection that any thread may use, one at a time."""
+    where: Path | str = path
+    if is_read_only:
+        # Where no process has a log open there is nothing to read but the file, and no log can be created.
+        how = "mode=ro" if has_log(path) or Path(f"{path}-shm").exists() else "mode=ro&immutable=1"
+        where = f"{path.as_uri()}?{how}"
+    connection = sqlite3.connect(where, timeout=0, isolation_level=None, check_same_thread=False, uri=is_read_only)
+    try:
+        for setting in _SETTINGS:
+            connection.execute(setting)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare(connection: sqlite3.Connection, path: Path, begin: Callable[[sqlite3.Connection], None]) -> None:
+    """Turn an empty file into a store; refuse a file that is something else.
+
+    Several processes may do so at once. One that dies meanwhile leaves a file that is still empty.
+    """
+    # In one transaction: another process may be creating it just now.
+    connection.execute("BEGIN")
+    try:
+        if _is_store(connection, path):
+            return
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        hint = "use a local folder: a store needs a file system with shared memory, not a network folder"
+        raise StoreError("E401", f"cannot open the store {path}: its file system is not suitable", hint=hint)
+    begin(connection)
+    try:
+        if not _is_store(connection, path):
+            for table in filter(str.strip, _TABLES.split(";")):
+                connection.execute(table)
+            connection.execute(f"PRAGMA application_id = {MARK}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _is_store(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return whether a file is a store, or false if it is empty; raise `StoreError` for anything else."""
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (things,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if mark == MARK and version == FORMAT:
+        return True
+    if mark == MARK:
+        said = f"the store {path} has format {version}, but this version of Solvent reads format {FORMAT}"
+        raise StoreError("E407", said, hint="use the version of Solvent that created it, or another file")
+    if mark or things:
+        raise StoreError("E401", f"{path} is a database, but not a store", hint="name another file")
+    return False
+
+
+def checksum(data: bytes, seed: int = 0) -> int:
+    """Return a checksum of bytes and of where they belong (`seed`)."""
+    return zlib.crc32(data, seed & 0xFFFFFFFF)
+
+
+def is_whole(data: object, total: int, seed: int = 0) -> bool:
+    """Return whether data is what was written; if a disk has changed it, it may not even be bytes."""
+    return isinstance(data, bytes) and checksum(data, seed) == total
+
+
+# --- Stopped writers.
+
 # SQLite's lock of writers: one byte of the file of shared memory.
 _WRITERS_BYTE = 120
 _MAX_STOPPING_SECONDS = 0.5
-# Of what the system tells of a process behind its name: its group, and that in the foreground of its terminal.
+# Fields of /proc/PID/stat after the name: the process group, and the foreground group of its terminal.
 _GROUP, _FOREGROUND = 2, 5
 
 
 def describe_holder(path: Path) -> str:
-    """Name the process that writes to a file in WAL mode now; nothing where the system does not tell."""
+    """Describe the process that holds the lock of writers; empty if the system does not name it."""
     process = _holder(path)
     if not process:
         return ""
@@ -60,7 +230,7 @@ def describe_holder(path: Path) -> str:
 
 @contextmanager
 def stopped_holder_goes_on(path: Path) -> Iterator[bool]:
-    """Let a process that was stopped in a transaction go on for the while; say whether there is one."""
+    """Continue a process that was stopped in a transaction, inside this context; yield whether there is one."""
     process = _holder(path)
     if not process or process == os.getpid() or not _is_stopped(process):
         yield False
@@ -87,7 +257,7 @@ def _wait_until_stopped(process: int) -> None:
 
 
 def _holder(path: Path) -> int:
-    """Return the number of the process that has the lock of writers; 0 for none."""
+    """Return the id of the process that holds the lock of writers; 0 for none."""
     with suppress(OSError, ValueError, IndexError):
         wanted = os.stat(f"{path}-shm")  # noqa: PTH116
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
@@ -101,13 +271,13 @@ def _holder(path: Path) -> int:
 
 
 def _is_file(said: str, wanted: os.stat_result, process: int) -> bool:
-    """Return whether what the system says of a lock (`fe:00:123456`) is this file, not one of its number elsewhere."""
+    """Return whether a lock's file (`fe:00:123456`) is this one, not one of the same number on another device."""
     major, minor, number = said.split(":")
     if int(number) != wanted.st_ino:
         return False
     if (int(major, 16), int(minor, 16)) == (os.major(wanted.st_dev), os.minor(wanted.st_dev)):
         return True
-    # Some file systems have a device for each of their parts, and tell another one of locks.
+    # Some file systems have a device for each of their parts, and name another one for locks.
     return any(os.path.samestat(one.stat(), wanted) for one in Path(f"/proc/{process}/fd").iterdir())
 
 
@@ -117,7 +287,7 @@ def _is_stopped(process: int) -> bool:
 
 
 def _is_in_front(process: int) -> bool:
-    """Return whether a process is what its terminal runs in the foreground."""
+    """Return whether a process runs in the foreground of its terminal."""
     status = _status(process)
     return len(status) > _FOREGROUND and status[_GROUP] == status[_FOREGROUND]
 
@@ -129,9 +299,11 @@ def _status(process: int) -> list[str]:
     return []
 
 
+# --- The file.
+
 PAUSE_FIRST, MAX_PAUSE = 0.0002, 0.003
 PASS_BY_FIRST, PASS_BY_NEXT, PASSING = 0.2, 1.0, 0.5
-"""After how long somebody who is stopped with the lock is let go on, how often again, and for how long."""
+"""Seconds until a stopped holder of the lock is continued, until the next time, and for how long it runs."""
 CHECKPOINT_PAGES = 4000
 _PAGE_BYTES = 4096
 _PAGES_PER_TRANSACTION = 4
@@ -145,11 +317,11 @@ Result = TypeVar("Result")
 
 
 class _Busy(Exception):
-    """Somebody else was at work all the time."""
+    """The file was locked by others all the time."""
 
 
 class SqliteFile:
-    """A file that is a store, and connections to it; made and closed once, used by any thread."""
+    """The file of a store, and connections to it; opened and closed once, used by any thread."""
 
     def __init__(self, path: Path, *, is_durable: bool, patience: float, is_read_only: bool = False) -> None:
         self.path = path
@@ -180,7 +352,7 @@ class SqliteFile:
     # ---------------------------------------------------------------------------------------------- transactions
 
     def read(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Do something that only reads, and may be done again; with one state of the store, if it begins so."""
+        """Run work that only reads, repeating it while the file is busy."""
         connection = self.take()
         try:
             return self._patiently(lambda: self._read(connection, work))
@@ -190,7 +362,7 @@ class SqliteFile:
             self.give_back(connection)
 
     def write(self, work: Callable[[sqlite3.Connection], Result], size: int = 0) -> Result:
-        """Do something in a transaction; when this returns, it is kept as was promised."""
+        """Run work in a transaction; when this returns, its effect is as durable as promised."""
         if not self._turn.acquire(timeout=self.patience):
             raise self._locked()
         try:
@@ -243,7 +415,7 @@ class SqliteFile:
             self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
 
     def _patiently(self, work: Callable[[], Result]) -> Result:
-        """Try again while others are at work."""
+        """Repeat work while the file is locked by others, for at most `patience` seconds."""
         until, seconds = 0.0, PASS_BY_FIRST
         while True:
             with suppress(_Busy):
@@ -257,7 +429,7 @@ class SqliteFile:
             seconds = min(PASS_BY_NEXT, self.patience)
 
     def _tried(self, work: Callable[[], Result], seconds: float) -> Result:
-        """Try again for a while; raise `_Busy` when it is over."""
+        """Repeat work for a while; raise `_Busy` when the time is over."""
         pause, until = PAUSE_FIRST, 0.0
         while True:
             try:
@@ -272,19 +444,19 @@ class SqliteFile:
             pause = min(2 * pause, MAX_PAUSE)
 
     def sync(self) -> None:
-        """Bring the log to disk, if that was promised; whoever calls has a connection."""
+        """Sync the log to disk, if that was promised; the caller has a connection."""
         if self.is_durable:
             try:
                 os.fdatasync(self._wal)
             except OSError as error:
-                # The system forgets what it could not write, and would say next time that all is well.
-                self._closed = f"it could not be brought to disk: {error.strerror}"
-                said = f"the store {self.path} could not be brought to disk: {error.strerror}"
-                raise StoreError("E403", said, hint="whether what was written last is kept is not known") from error
+                # The system forgets what it could not write, and would report success next time.
+                self._closed = f"it could not be synced to disk: {error.strerror}"
+                said = f"the store {self.path} could not be synced to disk: {error.strerror}"
+                raise StoreError("E403", said, hint="the last writes may be lost: check the disk") from error
 
     def _checkpoint(self, connection: sqlite3.Connection) -> None:
-        """Move pages from the log into the main file; without success the log only grows."""
-        # Most of it is brought to disk before anybody has to wait.
+        """Move pages from the log into the main file; if that fails, the log only grows."""
+        # Most of it is synced to disk before any other writer has to wait.
         self.sync()
         self._pages = 0
         other = self.take()
@@ -301,7 +473,7 @@ class SqliteFile:
     # ----------------------------------------------------------------------------------------------- connections
 
     def take(self) -> sqlite3.Connection:
-        """Have a connection for oneself, until it is given back."""
+        """Take a connection, to be given back."""
         with self._guard:
             self._check_open()
             connection = self._free.pop() if self._free else None
@@ -317,7 +489,7 @@ class SqliteFile:
         return connection
 
     def give_back(self, connection: sqlite3.Connection) -> None:
-        """Let others have a connection."""
+        """Give a connection back."""
         with self._guard:
             if connection not in self._used:
                 # It belongs to the process that this one is a copy of.
@@ -330,7 +502,7 @@ class SqliteFile:
         self._let_go()
 
     def close(self) -> None:
-        """Close what nobody uses now; what is in use is closed when it is given back."""
+        """Close unused connections now, and others when they are given back."""
         with self._guard:
             self._closed = self._closed or "`close` was called"
             free, self._free = self._free, []
@@ -340,12 +512,12 @@ class SqliteFile:
         self._let_go()
 
     def abandon(self) -> None:
-        """In a copy of the process: forget everything, and let nothing be closed."""
+        """Forget everything without closing it, in a copy (fork) of the process."""
         import ctypes
 
         self._guard, self._turn = threading.Lock(), threading.Lock()
         for connection in (*self._free, *self._used):
-            # SQLite would take itself for the process that it is a copy of. One count too many keeps it for ever.
+            # SQLite would act as if it were the original process. One reference too many keeps it for ever.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
         self._free, self._used = [], set()
         self.is_copy = True
@@ -361,7 +533,7 @@ class SqliteFile:
         connection = self._patiently(lambda: connect(self.path, is_read_only=self._is_read_only))
         try:
             self._patiently(lambda: prepare(connection, self.path, self._begin))
-            # From now on the connection has a lock, so that nobody removes the log.
+            # From now on the connection has a lock, so that no process removes the log.
             self._patiently(lambda: connection.execute("SELECT max(number) FROM logs").fetchone())
             if self._wal < 0:
                 self._find_files()
@@ -371,7 +543,7 @@ class SqliteFile:
         return connection
 
     def _find_files(self) -> None:
-        """Note which files are open, and see to it that they are found again after a loss of power."""
+        """Record which files are open, and sync their names to disk."""
         try:
             self._files = self._numbers()
             if self._is_read_only:
@@ -387,11 +559,11 @@ class SqliteFile:
 
     @staticmethod
     def is_busy(error: sqlite3.OperationalError) -> bool:
-        """Return whether somebody else is at work, and trying again helps."""
+        """Return whether an error only says that others use the file now."""
         return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
 
     def check(self) -> None:
-        """Raise where the files are gone, or are others: what is written now would be lost."""
+        """Raise `StoreError` E409 if the files were removed or replaced: what is written now would be lost."""
         self._check_open()
         try:
             numbers = self._numbers()
@@ -399,12 +571,12 @@ class SqliteFile:
             numbers = (0, 0)
         if numbers != self._files:
             said = f"the store {self.path} is gone: its files were removed or replaced while it was open"
-            hint = "stop all that use it; put the files back, or begin with a new store"
+            hint = "stop all processes that use it; restore the files, or start with a new store"
             raise StoreError("E409", said, hint=hint, is_lasting=True)
 
     def _numbers(self) -> tuple[int, int]:
         path, log = self._names
-        # Who only reads may find no log.
+        # A read-only store may have no log.
         return os.stat(path).st_ino, 0 if self._is_read_only else os.stat(log).st_ino  # noqa: PTH116 - faster so
 
     def _check_open(self) -> None:
@@ -412,48 +584,48 @@ class SqliteFile:
             raise StoreError("E408", f"the store {self.path} is closed: {self._closed}")
 
     def _locked(self) -> StoreError:
-        said = f"the store {self.path} was locked by somebody else for {self.patience:g} seconds"
+        said = f"the store {self.path} was locked by another process for {self.patience:g} seconds"
         who = describe_holder(self.path)
-        return StoreError("E409", said, hint=f"{who}: let it go on, or kill it" if who else "")
+        return StoreError("E409", said, hint=f"{who}: let it continue, or kill it" if who else "")
 
     def damaged(self, what: str) -> StoreError:
-        """Return the error of a file that is not as it was written."""
-        hint = "stop all that use it, and restore the file from a copy"
+        """Return the error for a file that was changed since it was written."""
+        hint = "stop all processes that use it, and restore the file from a backup"
         return StoreError("E406", f"the store {self.path} is damaged: {what}", hint=hint)
 
     def problem(self, error: sqlite3.Error | UnicodeError | OSError, *, is_opening: bool = False) -> StoreError:
-        """Return the error of what went wrong, in our words."""
+        """Return the `StoreError` for an error of SQLite or of the system."""
         if isinstance(error, OSError):
             if error.errno in _FULL:
                 return StoreError("E403", f"there is no room for the store {self.path}: {error.strerror}")
             return StoreError("E401", f"cannot use the store {self.path}: {error.strerror or error}")
         if isinstance(error, UnicodeError):
-            return self.damaged("a name is no text")
+            return self.damaged("a name is not valid text")
         code = getattr(error, "sqlite_errorcode", 0)
         match code & 0xFF:
             case sqlite3.SQLITE_FULL:
-                hint = "nothing was changed; make room and try again"
+                hint = "nothing was changed; free some space and try again"
                 return StoreError("E403", f"there is no room for the store {self.path}: the disk is full", hint=hint)
             case sqlite3.SQLITE_IOERR if not is_opening:
-                hint = "nothing was changed; see whether the disk is full, or broken"
+                hint = "nothing was changed; check whether the disk is full or broken"
                 said = f"the store {self.path} could not be read or written: {error} ({error.sqlite_errorname})"
                 return StoreError("E403", said, hint=hint)
             case sqlite3.SQLITE_READONLY:
                 hint = f"run this as the owner of the file, or let this user write to it and to {self.path.parent}"
-                said = f"the store {self.path} can only be read: this user may not write to it"
+                said = f"the store {self.path} is read-only: this user may not write to it"
                 return StoreError("E415", said, hint=hint)
             case sqlite3.SQLITE_CANTOPEN if self._is_read_only and has_log(self.path):
                 said = (
-                    f"cannot read the store {self.path}: it was not closed in order. {self.path.name}-wal has changes "
-                    f"that can be read only with {self.path.name}-shm, which this user can neither open nor make"
+                    f"cannot read the store {self.path}: it was not closed properly. {self.path.name}-wal has changes "
+                    f"that can be read only with {self.path.name}-shm, which this user can neither open nor create"
                 )
                 hint = (
-                    "let its owner run `solvent status` on it; or copy the file and its -wal into a folder of your "
-                    "own, make them writable, and name the copy"
+                    "ask its owner to run `solvent status` on it; or copy the file and its -wal into a folder of "
+                    "your own, make them writable, and use the copy"
                 )
                 return StoreError("E401", said, hint=hint)
             case sqlite3.SQLITE_NOTADB if is_opening:
-                return StoreError("E401", f"{self.path} is no store", hint="give the name of another file")
+                return StoreError("E401", f"{self.path} is not a store", hint="name another file")
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
                 return self.damaged(str(error))
             case _:
@@ -463,7 +635,7 @@ class SqliteFile:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring to disk which files a folder has."""
+    """Sync the entries of a folder to disk."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(number)
@@ -482,4 +654,16 @@ def _abandon_all() -> None:
 os.register_at_fork(after_in_child=_abandon_all)
 
 
-__all__ = ["CHECKPOINT_PAGES", "SqliteFile", "describe_holder", "stopped_holder_goes_on", "sync_folder"]
+__all__ = [
+    "CHECKPOINT_PAGES",
+    "FORMAT",
+    "SqliteFile",
+    "can_be_written",
+    "check_place",
+    "checksum",
+    "is_whole",
+    "path_from_url",
+    "stopped_holder_goes_on",
+    "sync_folder",
+    "url_from_path",
+]

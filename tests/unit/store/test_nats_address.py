@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from solvent.errors import StoreError
-from solvent.store.nats_address import Address, read_address
+from solvent.store.nats_client import Address, read_address
 
 
 def test_the_plainest_address() -> None:

@@ -28,8 +28,7 @@ from solvent.net.codec import Frames, Nonsense
 from solvent.net.outgoing import MAX_BATCH, MAX_WAITING
 from solvent.net.transport import Complain, Counters, Deliver, PeerFault
 from solvent.protocols.machine import NodeId  # noqa: TC001 - msgspec looks at the types of a struct's fields
-from solvent.store.nats_address import read_address
-from solvent.store.nats_client import Servers
+from solvent.store.nats_client import Servers, read_address
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
 
