@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         SyntaxProblem,
     )
     from solvent.runs.api import run
-    from solvent.services.signs import call
+    from solvent.services.current_call import call
     from solvent.workflows.formats.python.declarations import attempt, http, program, resource, service, shell, workflow
     from solvent.workflows.formats.python.files import load_python
     from solvent.workflows.formats.python.flow import (
@@ -75,7 +75,7 @@ _HOMES = {
         "SolventError SpaceProblem SyntaxProblem"
     ),
     "solvent.runs.api": "run",
-    "solvent.services.signs": "call",
+    "solvent.services.current_call": "call",
     "solvent.workflows.formats.python.flow": (
         "active_of all_threads any_of cancels choose choose_some completes cross deferred each ends first_of joined_by "
         "locked milestone repeat section sends signal_value threads waits_for"

@@ -269,7 +269,9 @@ def test_who_is_stopped_in_a_transaction_is_named(path: Path) -> None:
         os.waitpid(child.number, os.WUNTRACED)
         with pytest.raises(StoreError, match="E409") as caught:
             store.append("log", b"")
-        assert caught.value.hint == f"process {child.number} holds the lock, and is stopped: let it continue, or kill it"
+        assert (
+            caught.value.hint == f"process {child.number} holds the lock, and is stopped: let it continue, or kill it"
+        )
         assert len(store.read("log")) == 1
         child.kill()
         store.append("log", b"")

@@ -57,7 +57,7 @@ PAGES = [
             "solvent.workflows.formats.python.callables": "ServiceFunction WorkflowFunction",
             "solvent.workflows.formats.python.declarations": "Limits",
             "solvent.runs.report": "Report Event Failed Timing",
-            "solvent.services.signs": "CallIdentity",
+            "solvent.services.current_call": "CallIdentity",
             "solvent.services.processes": "Processes",
         },
     ),

@@ -21,9 +21,9 @@ from solvent.services.observer import CallSeen
 if TYPE_CHECKING:
     from solvent.runs.agents.telling import Told
     from solvent.runs.report import Event, Report
+    from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Failure
     from solvent.services.observer import CallObserver
-    from solvent.services.signs import CallIdentity
     from solvent.workflows.model import Workflow
 
 _GRAVE = {"failed": "warning", "adapted": "warning", "cancelled": "warning"}

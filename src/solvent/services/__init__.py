@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.services.signs import cancelled, heartbeat
+from solvent.services.current_call import cancelled, heartbeat
 
 if TYPE_CHECKING:
     from solvent.services.caller import Caller, Handle

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
-from solvent.services.claims import claims_among
+from solvent.services.admission import claims_among
 from solvent.services.failure import Failure, failure_of
 from solvent.services.threads import LOOK_SECONDS, ThreadJob, report_fault
 
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from solvent.services.claims import Lender, Turns
+    from solvent.services.admission import Gate, Lender, Turns
     from solvent.services.clock import Clock, Timer
+    from solvent.services.current_call import Allowance, CallIdentity
     from solvent.services.failure import Done, Kind
-    from solvent.services.gate import Gate
     from solvent.services.observer import CallSeen
-    from solvent.services.signs import Allowance, CallIdentity
     from solvent.services.threads import Threads
     from solvent.workflows.model import Service
 
@@ -202,12 +201,12 @@ class Attempt(ThreadJob):
         self.stop("TIMEOUT", f"no result after {self._call.service.policy.timeout:g} s")
 
     def _on_silence(self) -> None:
-        """Stop if there was no sign of life for too long; otherwise look again when it would be."""
+        """Stop if there was no heartbeat for too long; otherwise look again when it would be."""
         heartbeat = self._call.service.policy.heartbeat
         assert heartbeat is not None
         rest = self._beat_at + heartbeat - monotonic()
         if rest <= 0:
-            self.stop("TIMEOUT", f"no sign of life for {heartbeat:g} s")
+            self.stop("TIMEOUT", f"no heartbeat for {heartbeat:g} s")
         elif self._cell:
             self._timers = (*self._timers[:-1], self.clock.after(rest, self._on_silence))
             if not self._cell:
@@ -310,7 +309,7 @@ class Call:
         else:
             self._finish(None, cancelled_failure())
             if self._turns is not None:
-                self._turns.look()
+                self._turns.admit()
 
     def end_attempt(self, value: Any, failure: Failure | None) -> None:
         """Take an attempt's outcome: report it, or try again after a pause."""

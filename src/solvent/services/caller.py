@@ -1,12 +1,12 @@
-"""The one that calls services for a run of a workflow.
+"""Calls services for a run of a workflow.
 
     with Caller(workflow.services, jobs=8) as caller:
         handle = caller.start("clean", "T1", [rows], {}, done)     # done(value, failure, attempts), exactly once
 
-For each service it makes, once, a way to start a call. A Python function without a policy goes straight to the
-worker threads (or processes); everything else becomes a `Call`, which minds the policy, and a *launch*, a function
-that carries out one attempt and comes from the *maker* of the service's kind. Kinds that need upper layers (`hocl`,
-`workflow`) bring their makers along:
+For each service it makes a function that starts a call, once. A Python function without a policy goes straight to the
+worker threads (or processes); everything else becomes a `Call`, which applies the policy, and a *launch*, a function
+that carries out one attempt and comes from the *maker* of the service's kind. Makers of kinds that need upper layers
+(`hocl`, `workflow`) are passed in:
 
     def make_program(service, caller):
         program = load(service.target)
@@ -20,15 +20,14 @@ that carries out one attempt and comes from the *maker* of the service's kind. K
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from solvent.errors import Misuse, WorkflowProblem
+from solvent.services.admission import Gate, Turns
 from solvent.services.call import Call
-from solvent.services.claims import Turns
 from solvent.services.clock import Clock
-from solvent.services.gate import Gate
-from solvent.services.loop import Loop
-from solvent.services.python import awaiting, function_of, is_asynchronous
+from solvent.services.python import Loop, awaiting, function_of, is_asynchronous
 from solvent.services.threads import KnownSingle, Single, Threads
 from solvent.workflows.model import Policy
 
@@ -40,13 +39,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
+    from solvent.services.admission import Gates, Lender
     from solvent.services.call import Attempt
-    from solvent.services.claims import Lender
+    from solvent.services.current_call import Allowance, CallIdentity
     from solvent.services.failure import Done
-    from solvent.services.gate import Gates
     from solvent.services.observer import CallObserver
     from solvent.services.processes import Processes
-    from solvent.services.signs import Allowance, CallIdentity
     from solvent.workflows.model import Service
 
     Launch: TypeAlias = Callable[[Attempt], None]
@@ -80,9 +78,9 @@ class Caller:
         observer: CallObserver | None = None,
         gates: Gates | None = None,
     ) -> None:
-        """`may_begin` is asked before each call is really begun, by any thread; while it says no, calls wait.
+        """Any thread calls `may_begin` before a call begins; while it returns false, calls wait.
 
-        With `gates`, limits of number and pace hold for all callers that have them, together.
+        With `gates`, limits of concurrency and rate hold for all callers that share them.
         """
         self.folder = folder
         self._gates = gates
@@ -95,7 +93,7 @@ class Caller:
         self.threads = Threads(jobs, may_begin)
         self._pools = [self.threads]
         self._farewells: list[Callable[[], None]] = []
-        # A pool that someone brings along serves further runs after this one.
+        # A pool that is passed in serves further runs after this one.
         self.processes = _open_processes(jobs) if processes is True else processes or None
         self._owns_processes = processes is True
         self._makers: dict[str, Maker] = {**_MAKERS, **makers}
@@ -124,19 +122,19 @@ class Caller:
     ) -> Handle:
         """Start a call of a service and return at once; `done` gets its outcome, exactly once, from any thread.
 
-        Which call it is the service may ask (`solvent.call`) where the run is recorded. How often it may be tried its
-        policy says, unless there is an `allowance`.
+        In a recorded run the service can get the `identity` of the call (`solvent.call`). The number of attempts is
+        that of its policy, unless there is an `allowance`.
         """
         if self._closed:
-            raise Misuse("H320", "a caller that is closed cannot start calls")
+            raise Misuse("H320", "a closed caller cannot start calls")
         try:
             starter = self._starters[service]
         except KeyError:
-            raise Misuse("H321", f"there is no service `{service}` to call") from None
+            raise Misuse("H321", f"there is no service `{service}`") from None
         return starter(task, arguments, keywords, done, identity, allowance)
 
     def in_threads(self, function: Callable[..., Any]) -> Launch:
-        """Make a launch that runs a function, with the call's arguments, in a worker thread."""
+        """Return a launch that runs a function, with the call's arguments, in a worker thread."""
         threads = self.threads
 
         def launch(attempt: Attempt) -> None:
@@ -147,21 +145,21 @@ class Caller:
         return launch
 
     def keep(self, name: str, make: Callable[[Caller], Kept]) -> Kept:
-        """Return what the services of a kind share, made for the first of them."""
+        """Return an object that the services of a kind share, made for the first of them."""
         if name not in self._kept:
             self._kept[name] = make(self)
         kept: Kept = self._kept[name]
         return kept
 
     def open_threads(self, jobs: int, farewell: Callable[[], None]) -> Threads:
-        """Open a further pool of threads, for calls that only wait; it closes with the caller, and then the rest."""
+        """Open another pool of threads, for calls that only wait; it is closed with the caller, before `farewell`."""
         pool = Threads(jobs)
         self._pools.append(pool)
         self._farewells.append(farewell)
         return pool
 
     def prepare_close(self) -> None:
-        """Start no more threads: those of calls that are cancelled from now on need no successors."""
+        """Start no more threads: calls that are cancelled from now on need no replacement."""
         for pool in self._pools:
             pool.jobs = 0
 
@@ -189,15 +187,15 @@ class Caller:
         self.close(cancel=kind is not None)
 
     def _make_starter(self, service: Service) -> Starter:
-        """Make the way to start calls of a service: the short one where nothing but a function is asked for."""
+        """Return the function that starts calls of a service: the short path for a plain function."""
         if self._makers.get(service.kind) is make_python and not self.lends_to(service):
             function = function_of(service, self.folder)
             is_plain = service.policy == Policy() and self.executor is None and self._observer is None
             if is_plain and not is_asynchronous(function):
-                return self._direct(function) if self.processes is None else self._sent(service.name, function)
+                return self._direct(service.name, function)
         maker = self._makers.get(service.kind)
         if maker is None:
-            raise WorkflowProblem("W175", f"service `{service.name}`: nobody here can call the kind `{service.kind}`")
+            raise WorkflowProblem("W175", f"service `{service.name}`: the kind `{service.kind}` cannot be called here")
         return self._guarded(service, maker(service, self))
 
     def lends_to(self, service: Service) -> bool:
@@ -205,37 +203,17 @@ class Caller:
         return self.lender is not None and service.name in self.lender.services
 
     def is_pooled(self, service: Service) -> bool:
-        """Return whether calls of a service need a thread, or worker process, each; others run all at once."""
+        """Return whether each call of a service needs a thread or worker process; others run all at once."""
         if service.kind == "python":
             return not is_asynchronous(function_of(service, self.folder))
         return service.kind not in {"http", "replay"}
 
-    def _direct(self, function: Callable[..., Any]) -> Starter:
-        threads = self.threads
-        put = threads.put
-
-        def start(
-            _task: str,
-            arguments: list[Any],
-            keywords: dict[str, Any],
-            done: Done,
-            identity: CallIdentity | None,
-            _allowance: Allowance | None,
-        ) -> Handle:
-            if identity is None:
-                call = Single(function, arguments, keywords, done, threads)
-            else:
-                call = KnownSingle(function, arguments, keywords, done, threads).identify(identity)
-            put(call)
-            return call
-
-        return start
-
-    def _sent(self, name: str, function: Callable[..., Any]) -> Starter:
+    def _direct(self, name: str, function: Callable[..., Any]) -> Starter:
         processes = self.processes
-        assert processes is not None
-        number = processes.add_function(name, function)
-        put = processes.put
+        pool: Threads | Processes = self.threads if processes is None else processes
+        put: Callable[[Single], None] = self.threads.put
+        if processes is not None:
+            put = partial(processes.put, processes.add_function(name, function))
 
         def start(
             _task: str,
@@ -246,10 +224,10 @@ class Caller:
             _allowance: Allowance | None,
         ) -> Handle:
             if identity is None:
-                call = Single(function, arguments, keywords, done, processes)
+                call = Single(function, arguments, keywords, done, pool)
             else:
-                call = KnownSingle(function, arguments, keywords, done, processes).identify(identity)
-            put(number, call)
+                call = KnownSingle(function, arguments, keywords, done, pool).identify(identity)
+            put(call)
             return call
 
         return start
@@ -290,7 +268,7 @@ class Caller:
 
 
 def make_python(service: Service, caller: Caller) -> Launch:
-    """Make the launch of a Python function."""
+    """Return the launch of a Python function."""
     function = function_of(service, caller.folder)
     lender = caller.lender if caller.lends_to(service) else None
     if is_asynchronous(function):
@@ -308,7 +286,7 @@ def make_python(service: Service, caller: Caller) -> Launch:
 
 
 def in_processes(processes: Processes, name: str, function: Callable[..., Any]) -> Launch:
-    """Make a launch that runs a function in a worker process."""
+    """Return a launch that runs a function in a worker process."""
     number = processes.add_function(name, function)
 
     def launch(attempt: Attempt) -> None:
@@ -319,7 +297,7 @@ def in_processes(processes: Processes, name: str, function: Callable[..., Any]) 
 
 
 def make_replay(service: Service, caller: Caller) -> Launch:
-    """Make the launch of a recorded call: it waits `options["seconds"]` on the one clock, and returns nothing."""
+    """Return the launch of a replayed call: it waits for `options["seconds"]`, and has no result."""
     seconds = service.options.get("seconds", 0.0)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
         raise WorkflowProblem("W181", f"service `{service.name}`: `seconds` must be a number, not {seconds!r}")
@@ -351,7 +329,7 @@ def _make_http(service: Service, caller: Caller) -> Launch:
     return make_http(service, caller)
 
 
-# A module is imported by the first service that needs it.
+# Modules are imported by the first service that needs them.
 _MAKERS: dict[str, Maker] = {"python": make_python, "shell": _make_shell, "http": _make_http, "replay": make_replay}
 
 __all__ = ["Caller", "Handle"]

@@ -15,9 +15,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.errors import WorkflowProblem
+from solvent.services.current_call import CURRENT
 from solvent.services.failure import Failure, cause_of, failure_of
 from solvent.services.function_codec import pack_function, unpack_function
-from solvent.services.signs import CURRENT
 from solvent.services.threads import ThreadJob, report_fault
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from solvent.services.call import Attempt
+    from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Kind
-    from solvent.services.signs import CallIdentity
     from solvent.workflows.model import Service
 
 Outcome: TypeAlias = tuple[Any, Failure | None]

@@ -31,7 +31,7 @@ from urllib.parse import quote, urlencode
 
 from solvent.errors import WorkflowProblem, install_hint
 from solvent.services.failure import MAX_OUTPUT, Told, one_line
-from solvent.services.placeholders import NoArgument, fill, names_in, text_of
+from solvent.services.substitution import NoArgument, fill, names_in, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

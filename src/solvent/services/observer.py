@@ -1,52 +1,52 @@
-"""Who hears of calls: for traces, metrics and logs.
+"""Observers of calls, for traces, metrics and logs.
 
-A `Caller` with an observer tells it of each call, of each attempt and how it ended. Without one nothing is asked and
-nothing is made. An observer is called by any thread, must be brief, and must not raise.
+A `Caller` notifies its observer, if it has one, of each call, of each attempt and of how it ended. It does so from any
+thread, so an observer must be brief, and must not raise.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from solvent.services.signs import CURRENT
+from solvent.services.current_call import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Failure
-    from solvent.services.signs import CallIdentity
 
 
 class CallSeen:
-    """One call, as an observer sees it; this one does nothing with it."""
+    """One call, as an observer sees it; this one ignores everything."""
 
-    def attempt(self, number: int) -> str:  # noqa: ARG002 - for those that look at it
-        """Hear that an attempt is made; give what is handed to the service, a `traceparent`, or nothing."""
+    def attempt(self, number: int) -> str:  # noqa: ARG002 - for subclasses
+        """Note that an attempt is made; return a `traceparent` for the service, or an empty text."""
         return ""
 
     def began(self) -> None:
-        """Hear that the service has begun: before, the attempt was waiting."""
+        """Note that the service has begun: before, the attempt was waiting."""
 
     def attempted(self, failure: Failure | None) -> None:
-        """Hear how an attempt ended."""
+        """Note how an attempt ended."""
 
     def ended(self, failure: Failure | None, attempts: int) -> None:
-        """Hear how the call ended."""
+        """Note how the call ended."""
 
     def within(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that runs within the call, wherever it is run."""
         return function
 
-    def inner(self, workflow: str) -> CallObserver | None:  # noqa: ARG002 - for those that look further
+    def inner(self, workflow: str) -> CallObserver | None:  # noqa: ARG002 - for subclasses
         """Return the observer of the calls of a workflow that is called."""
         return None
 
 
 class CallObserver(Protocol):
-    """Hears of the calls of one run."""
+    """Observes the calls of one run."""
 
     def call(self, service: str, task: str, identity: CallIdentity | None) -> CallSeen:
-        """Hear that a service is called for a task."""
+        """Note that a service is called for a task."""
 
 
 class SeenByAll(CallSeen):
@@ -56,8 +56,8 @@ class SeenByAll(CallSeen):
         self._seen = seen
 
     def attempt(self, number: int) -> str:
-        """Notify all of an attempt; the first that wants something handed on decides."""
-        return next(iter([said for said in [one.attempt(number) for one in self._seen] if said]), "")
+        """Notify all of an attempt; return the first `traceparent`."""
+        return next(filter(None, [one.attempt(number) for one in self._seen]), "")
 
     def began(self) -> None:
         """Notify all that the service has begun."""
@@ -75,19 +75,19 @@ class SeenByAll(CallSeen):
             one.ended(failure, attempts)
 
     def within(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that runs within the call, as all see it."""
+        """Return a function that runs within the call, wrapped by all."""
         for one in self._seen:
             function = one.within(function)
         return function
 
     def inner(self, workflow: str) -> CallObserver | None:
-        """Return all who hear of the calls of a workflow that is called."""
+        """Return the observers of the calls of a workflow that is called."""
         found = [one.inner(workflow) for one in self._seen]
         return observers_as_one([one for one in found if one is not None])
 
 
 class AllObservers:
-    """Several observers, as one."""
+    """Several observers as one."""
 
     def __init__(self, observers: Sequence[CallObserver]) -> None:
         self._observers = observers
@@ -98,14 +98,14 @@ class AllObservers:
 
 
 def observers_as_one(observers: Sequence[CallObserver]) -> CallObserver | None:
-    """Return one observer for all; nothing for none."""
+    """Combine observers into one; `None` if there are none."""
     if len(observers) > 1:
         return AllObservers(observers)
     return observers[0] if observers else None
 
 
 def observer_within(workflow: str) -> CallObserver | None:
-    """Return the observer of a workflow that the running function is about to run; called within a call."""
+    """Return the observer of a workflow that the running function is about to run."""
     job = CURRENT.get()
     seen: CallSeen | None = getattr(job, "seen", None)
     return None if seen is None else seen.inner(workflow)

@@ -1,40 +1,51 @@
-"""Python functions as services.
+"""Python functions as services: how they are found, and the event loop of the asynchronous ones.
 
-`target` is `module:function`, where `function` may be dotted; or `function` holds the function. Modules beside the
-workflow's file are found too. Ordinary functions run in worker threads, in worker processes, or in an executor that
-the user brought along; `async def` functions run in one event loop.
+A service's `target` is `module:function`, where `function` may be dotted; or its `function` is the function. Modules
+beside the workflow's file are found too. Ordinary functions run in worker threads, in worker processes, or in an
+executor of the user; `async def` functions run in one event loop, in a background thread.
+
+Calls reach the loop through a list that it empties when it is woken, so a burst of calls wakes it once. The thread is
+started by the first call.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib
 import inspect
+import os
 import sys
+import threading
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import SolventError, WorkflowProblem, user_frames
-from solvent.services.failure import cause_of
+from solvent.services.current_call import CURRENT, end_if_forked
+from solvent.services.failure import cause_of, failure_of
+from solvent.services.threads import report_fault
 from solvent.workflows.formats.python.import_guard import importing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from types import ModuleType
 
     from solvent.services.call import Attempt
     from solvent.workflows.model import Service
 
+    Work = Callable[[Attempt], Awaitable[Any]]
+
 
 def function_of(service: Service, folder: Path | None = None) -> Callable[..., Any]:
-    """Find the function of a service."""
+    """Return the function of a service."""
     found: Any = service.function
     if found is None:
         module_name, colon, path = service.target.partition(":")
         if not (module_name and colon and path):
             raise WorkflowProblem(
                 "W170",
-                f"service `{service.name}` does not say which function to call",
+                f"service `{service.name}` names no function",
                 hint=f"write `module:function`, not `{service.target}`" if service.target else "give it a `target`",
             )
         found = _import_module(service, module_name, folder)
@@ -51,7 +62,7 @@ def function_of(service: Service, folder: Path | None = None) -> Callable[..., A
     if not callable(found):
         raise WorkflowProblem(
             "W173",
-            f"service `{service.name}`: `{service.target or repr(found)}` is a {type(found).__name__}, no function",
+            f"service `{service.name}`: `{service.target or repr(found)}` is a {type(found).__name__}, not a function",
         )
     function: Callable[..., Any] = found
     return function
@@ -71,7 +82,7 @@ def _import_module(service: Service, name: str, folder: Path | None) -> ModuleTy
         problem = WorkflowProblem(
             "W171",
             f"service `{service.name}`: module `{name}` cannot be imported: {cause_of(error)}",
-            hint="it must be installed, or lie beside the workflow's file",
+            hint="install it, or put it beside the workflow's file",
         )
         problem.frames = user_frames(error)
         raise problem from error
@@ -80,7 +91,7 @@ def _import_module(service: Service, name: str, folder: Path | None) -> ModuleTy
 
 
 def _refuse_namesake(service: Service, module: ModuleType, name: str, folder: Path | None) -> None:
-    """Refuse a module that was imported from elsewhere although there is one of that name beside the workflow."""
+    """Refuse a module that was imported from elsewhere, if one of the same name is beside the workflow."""
     if folder is None:
         return
     beside = folder.resolve() / f"{name.replace('.', '/')}.py"
@@ -88,8 +99,8 @@ def _refuse_namesake(service: Service, module: ModuleType, name: str, folder: Pa
     if beside.exists() and found is not None and Path(found).resolve() != beside:
         raise WorkflowProblem(
             "W174",
-            f"service `{service.name}`: another module `{name}` is in use already, from {found}",
-            hint=f"give {beside.name} a name of its own",
+            f"service `{service.name}`: another module `{name}` is already imported, from {found}",
+            hint=f"rename {beside.name}",
         )
 
 
@@ -101,7 +112,7 @@ def is_asynchronous(function: Callable[..., Any]) -> bool:
 
 
 def awaiting(function: Callable[..., Any]) -> Callable[[Attempt], Any]:
-    """Make the work of an attempt from an asynchronous function."""
+    """Return the work of an attempt for an asynchronous function."""
 
     def work(attempt: Attempt) -> Any:
         return function(*attempt.arguments, **attempt.keywords)
@@ -109,4 +120,100 @@ def awaiting(function: Callable[..., Any]) -> Callable[[Attempt], Any]:
     return work
 
 
-__all__ = ["awaiting", "function_of", "is_asynchronous"]
+MAX_CLOSE_SECONDS = 2.0
+
+
+class Loop:
+    """An event loop and its thread."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._inbox: deque[tuple[Attempt, Work]] = deque()
+        self._woken = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def run(self, attempt: Attempt, work: Work) -> None:
+        """Run an attempt in the loop; cancelling it cancels the task."""
+        loop = self._loop or self._start()
+        self._inbox.append((attempt, work))
+        if not self._woken:
+            self._woken = True
+            loop.call_soon_threadsafe(self._take_all)
+
+    def close(self) -> None:
+        """Cancel running attempts and end the thread, unless one blocks it for too long."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        loop.call_soon_threadsafe(self._end)
+        if thread is not threading.current_thread():
+            thread.join(MAX_CLOSE_SECONDS)
+
+    def _start(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._serve, args=(loop,), name="solvent-loop", daemon=True)
+                self._thread.start()
+                self._loop = loop
+            return self._loop
+
+    @staticmethod
+    def _serve(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    def _take_all(self) -> None:
+        """Start the attempts that have come in."""
+        # First the mark, then the list: attempts added meanwhile are either seen here or wake the loop again.
+        self._woken = False
+        while self._inbox:
+            attempt, work = self._inbox.popleft()
+            if not attempt.over:
+                task = asyncio.ensure_future(_carry_out(attempt, work))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+                attempt.on_stop(lambda task=task: self._cancel(task))  # type: ignore[misc]  # the default binds it
+
+    def _cancel(self, task: asyncio.Task[None]) -> None:
+        assert self._loop is not None
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(task.cancel)
+
+    def _end(self) -> None:
+        self._ending = asyncio.ensure_future(self._cancel_all())
+
+    async def _cancel_all(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=MAX_CLOSE_SECONDS / 2)
+        asyncio.get_running_loop().stop()
+
+
+async def _carry_out(attempt: Attempt, work: Work) -> None:
+    """Run the work of an attempt and report its outcome."""
+    CURRENT.set(attempt)
+    value, failure, home = None, None, os.getpid()
+    try:
+        attempt.begin()
+        value = await work(attempt)
+    except asyncio.CancelledError as error:
+        # An attempt that was stopped knows why; a function that cancels itself has failed.
+        failure = None if attempt.over else failure_of(error)
+    except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the loop
+        failure = failure_of(error)
+    end_if_forked(home)
+    try:
+        attempt.settle(value, failure)
+    except Exception:  # noqa: BLE001 -- a fault of the callback; reported, and the loop goes on
+        report_fault()
+
+
+__all__ = ["Loop", "awaiting", "function_of", "is_asynchronous"]

@@ -45,11 +45,11 @@ from time import monotonic
 from typing import IO, TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
-from solvent.services.claims import claims_among
+from solvent.services.admission import claims_among
+from solvent.services.current_call import begun, sealed
 from solvent.services.failure import MAX_OUTPUT, cause_of, one_line, tail
 from solvent.services.guard import GUARD
-from solvent.services.placeholders import NoArgument, command_of, fill, text_of
-from solvent.services.signs import begun, sealed
+from solvent.services.substitution import NoArgument, command_of, fill, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

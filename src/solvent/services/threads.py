@@ -23,14 +23,14 @@ from queue import Empty, SimpleQueue
 from time import sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
+from solvent.services.current_call import CURRENT, end_if_forked
 from solvent.services.failure import Failure, failure_of
-from solvent.services.signs import CURRENT, end_if_forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Done
-    from solvent.services.signs import CallIdentity
 
 MAX_GIVEN_UP = 1_000
 LOOK_SECONDS = 0.05

@@ -33,14 +33,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import SolventError
+from solvent.services.current_call import CURRENT, end_if_forked
 from solvent.services.function_codec import unpack_function
-from solvent.services.signs import CURRENT, end_if_forked
 from solvent.workflows.formats.python.import_guard import importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.services.signs import CallIdentity
+    from solvent.services.current_call import CallIdentity
 
 FUNCTION, CALL, HELLO, RESULT, ERROR, BEAT, RETURNED, BEGUN, SEAL = range(9)
 

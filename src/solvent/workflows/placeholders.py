@@ -1,4 +1,4 @@
-"""Arguments that commands and addresses ask for: `{0}`, `{name}`. How they are put in, `services.placeholders` says.
+"""Arguments that commands and addresses ask for: `{0}`, `{name}`. How they are put in, `services.substitution` says.
 
 W185  a task calls a service that asks for an argument which the task does not give
 """

@@ -11,6 +11,6 @@ from tests.unit.services.outcomes import Time
 def time_(monkeypatch: pytest.MonkeyPatch) -> Time:
     """Give a time of our own to all that measures it."""
     time = Time()
-    for module in ("call", "clock", "gate"):
+    for module in ("admission", "call", "clock"):
         monkeypatch.setattr(f"solvent.services.{module}.monotonic", time.now)
     return time

@@ -115,7 +115,7 @@ def test_silence_is_a_time_out() -> None:
     """A function that gives no sign of life for too long is given up."""
     go = threading.Event()
     with Caller([python(lambda: go.wait(LONG), heartbeat=0.05)]) as caller:
-        assert call(caller).failure() == Failure("TIMEOUT", "no sign of life for 0.05 s")
+        assert call(caller).failure() == Failure("TIMEOUT", "no heartbeat for 0.05 s")
         go.set()
 
 

@@ -69,14 +69,14 @@ def test_makers_add_kinds() -> None:
 
 def test_an_unknown_kind_is_refused() -> None:
     """Without its maker, a kind is refused."""
-    with pytest.raises(WorkflowProblem, match="nobody here can call the kind `hocl`"):
+    with pytest.raises(WorkflowProblem, match="the kind `hocl` cannot be called here"):
         Caller([Service("s", kind="hocl")])
 
 
 def test_misuse_is_told() -> None:
     """A service that is not there and a caller that is closed are told."""
     caller = Caller([python(functions.double)])
-    with pytest.raises(Misuse, match="there is no service `other` to call"):
+    with pytest.raises(Misuse, match="there is no service `other`"):
         call(caller, "other")
     caller.close()
     caller.close(cancel=True)

@@ -6,7 +6,7 @@ import threading
 import time
 
 from solvent.services import Caller
-from solvent.services.gate import Gates
+from solvent.services.admission import Gates
 from tests.unit.services.functions import fail
 from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 

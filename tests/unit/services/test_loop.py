@@ -122,7 +122,7 @@ def test_signs_of_life_are_told_apart(time_: Time) -> None:
             # The next count may belong to a sign that was given before.
             before = signs[True] + 1
             wait_until(lambda before=before: signs[True] > before)
-        assert silent.failure().text == "no sign of life for 60 s"
+        assert silent.failure().text == "no heartbeat for 60 s"
         go.set()
         assert living.value() == "done"
 

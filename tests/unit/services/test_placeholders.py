@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.services.placeholders import NoArgument, command_of, fill, names_in, text_of
+from solvent.services.substitution import NoArgument, command_of, fill, names_in, text_of
 
 WORDS = st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 

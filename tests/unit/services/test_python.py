@@ -26,11 +26,11 @@ def test_a_function_is_found_by_its_name(target: str, found: object) -> None:
 @pytest.mark.parametrize(
     "target, code, text",
     [
-        ("", "W170", "service `s` does not say which function to call"),
-        ("join", "W170", "service `s` does not say which function to call"),
+        ("", "W170", "service `s` names no function"),
+        ("join", "W170", "service `s` names no function"),
         ("no_such_module:f", "W171", "service `s`: module `no_such_module` cannot be imported: ModuleNotFoundError"),
         ("os:no_such", "W172", "service `s`: module `os` has no `no_such`"),
-        ("os:sep", "W173", "service `s`: `os:sep` is a str, no function"),
+        ("os:sep", "W173", "service `s`: `os:sep` is a str, not a function"),
     ],
 )
 def test_a_wrong_target_is_a_problem_of_the_workflow(target: str, code: str, text: str) -> None:
@@ -66,7 +66,7 @@ def test_a_namesake_from_elsewhere_is_refused(tmp_path: Path, monkeypatch: pytes
         (tmp_path / name).mkdir()
         (tmp_path / name / "namesake_module.py").write_text(f"def f(): return {name!r}\n")
     assert function_of(Service("s", target="namesake_module:f"), tmp_path / "one")() == "one"
-    with pytest.raises(WorkflowProblem, match="another module `namesake_module` is in use already"):
+    with pytest.raises(WorkflowProblem, match="another module `namesake_module` is already imported"):
         function_of(Service("s", target="namesake_module:f"), tmp_path / "two")
 
 

@@ -204,7 +204,7 @@ def test_output_is_a_sign_of_life(tmp_path: Path, time_: Time) -> None:
             time_.passes(40, caller.clock)
         (tmp_path / "go").touch()
         assert outcome.value() == 0
-    assert run(shell("sleep 30", Policy(heartbeat=0.2))).failure().text == "no sign of life for 0.2 s"
+    assert run(shell("sleep 30", Policy(heartbeat=0.2))).failure().text == "no heartbeat for 0.2 s"
 
 
 def test_commands_leave_no_pipes_open() -> None:

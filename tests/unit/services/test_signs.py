@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from solvent.services import Caller
-from solvent.services.signs import CallIdentity, call
+from solvent.services.current_call import CallIdentity, call
 from solvent.workflows.model import Policy, Service
 
 KNOWN = CallIdentity("run-1", "tä sk", "run-1/tä sk[2]#3")

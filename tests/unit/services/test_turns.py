@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.services import Caller, heartbeat
-from solvent.services.claims import Turns
-from solvent.services.signs import CURRENT, begun, sealed
+from solvent.services.admission import Turns
+from solvent.services.current_call import CURRENT, begun, sealed
 from solvent.workflows.model import Claim
 from tests.unit.services.outcomes import LONG, Outcome, Time, python, wait_until
 
@@ -74,7 +74,7 @@ def test_who_no_longer_wants_to_is_in_nobodys_way() -> None:
     reader, writer, behind = One(READ), One(WRITE), One(READ)
     turns, _ = entered(reader, writer, behind)
     writer.over = True
-    turns.look()
+    turns.admit()
     assert writer.is_in
     turns.leave(writer)
     assert behind.is_in

@@ -42,7 +42,7 @@ from solvent.runs.agents.troubles import Troubles
 from solvent.runs.agents.watching import Watcher
 from solvent.runs.agents.words import dealt
 from solvent.runs.mailbox import Mailbox
-from solvent.services.gate import Gates
+from solvent.services.admission import Gates
 from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
 
 if TYPE_CHECKING:

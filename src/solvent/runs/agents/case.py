@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from solvent.runs.agents.offers import Offers
     from solvent.runs.agents.plans import Plan
-    from solvent.services.gate import Gates
+    from solvent.services.admission import Gates
     from solvent.services.observer import CallObserver
     from solvent.store import Record, Store
     from solvent.store.interface import Entry

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from solvent.runs.agents.agent import Agent
     from solvent.runs.agents.telling import Told
+    from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Failure
     from solvent.services.observer import CallObserver
-    from solvent.services.signs import CallIdentity
     from solvent.store import Append, Store
 
 _JOURNAL = re.compile(r"runs/[^/]+/at/\d+")

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace.export import SpanExporter
 
+    from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Failure
     from solvent.services.observer import CallObserver
-    from solvent.services.signs import CallIdentity
 
 _EXPORTERS = "opentelemetry_traces_exporter"
 _MAX_TEXT = 2_000

@@ -24,7 +24,7 @@ from solvent.runs.records.entries import Answered, Ended, Signalled
 from solvent.runs.workflow import LOOK_EVERY, WorkflowRun
 from solvent.services import Failure
 from solvent.services.call import Call as Attempted
-from solvent.services.signs import Allowance, CallIdentity
+from solvent.services.current_call import Allowance, CallIdentity
 from solvent.values import codec
 
 if TYPE_CHECKING:

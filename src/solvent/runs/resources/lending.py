@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.errors import DataLost, SolventError, WorkflowProblem, install_hint
+from solvent.services.current_call import begun, sealed
 from solvent.services.function_codec import pack_function, unpack_function
-from solvent.services.signs import begun, sealed
 from solvent.workflows.model import Claim, Resource, faults_of, settled
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from solvent.errors import DataLost, SolventError, SpaceProblem
 from solvent.runs.resources.branches import branch_of, close_branch, path_of
+from solvent.services.current_call import cancelled
 from solvent.services.failure import Told
-from solvent.services.signs import cancelled
 from solvent.workflows.model import Claim, shape_of, stretch_of
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from solvent.runs.report import Report
-    from solvent.services.signs import CallIdentity
+    from solvent.services.current_call import CallIdentity
 
 MAX_SECONDS = 200
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)

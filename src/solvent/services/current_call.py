@@ -1,17 +1,16 @@
-"""Signs between a running function and whoever called it.
+"""What a running function can report to and ask of its call.
 
-`heartbeat()` says that the function is alive; a service whose policy has a `heartbeat` must say so that often.
-`cancelled()` says whether anybody still wants the result; a function in a thread cannot be stopped from outside, so
+`heartbeat()` reports that the function is alive; a service whose policy has a `heartbeat` must report that often.
+`cancelled()` returns whether the result is no longer wanted; a function in a thread cannot be stopped from outside, so
 a long one should ask now and then. Outside of a call the first does nothing and the second is false.
 
-`call()` says which call it is, in a run that is recorded: by its key a service can see that it did the work before.
+`call()` identifies the call, in a recorded run: by its key a service can detect that it did the work before.
 
-`begun()` and `sealed()` are for those that lend resources to a function. The first says that the function has all it
-needs: what came before was waiting, and is no time of the service. The second asks, when the function has ended,
-whether its outcome counts; from then on it does, and nobody can cancel it any more.
+`begun()` and `sealed()` are for code that lends resources to a function. The first reports that the function has its
+resources: the time before was waiting, and does not count for the service. The second asks, when the function has
+ended, whether its outcome counts; from then on the call cannot be cancelled.
 
-The current call is held by a context variable: each worker thread has its own context, and so has each asynchronous
-task, although these share a thread.
+The current call is a context variable: each worker thread has its own context, and so has each asynchronous task.
 """
 
 from __future__ import annotations
@@ -27,46 +26,46 @@ if TYPE_CHECKING:
 class CallIdentity(NamedTuple):
     """Which call of a recorded run a service runs: what `solvent.call()` returns.
 
-    >>> from solvent.services.signs import CallIdentity
+    >>> from solvent.services.current_call import CallIdentity
     >>> CallIdentity(run="monday", task="book", key="monday/book/1").repeated
     False
     """
 
     run: str
     task: str
-    #: The same whenever this call is made, also after a crash and a resumption; no other call has it.
+    #: Unique to this call, and the same when it is repeated after a crash.
     key: str
-    #: Whether it may have been made before, by a process that died or in an attempt that failed.
+    #: Whether it may have been made before: its process died, or an attempt failed.
     repeated: bool = False
 
 
 class Allowance(NamedTuple):
-    """How many attempts a call of a recorded run has left, and who hears of each further one before its pause."""
+    """How many attempts a call of a recorded run has left, and what is called before each further one."""
 
     attempts: int
-    #: Is given what makes the attempt, after its pause, and lets it be made when it has noted that.
+    #: Called before the pause with the function that makes the attempt, which it calls when that is recorded.
     before_next: Callable[[Callable[[], None]], None]
 
 
 class Job(Protocol):
-    """What a running function knows of its call."""
+    """The call of a running function."""
 
     @property
     def identity(self) -> CallIdentity | None:
-        """Which call it is, if the run is recorded."""
+        """The identity of the call, if the run is recorded."""
 
     @property
     def over(self) -> bool:
-        """Whether nobody waits for it any more."""
+        """Whether its outcome is no longer wanted."""
 
     def beat(self) -> None:
-        """Take a sign of life."""
+        """Note a heartbeat."""
 
     def begun(self) -> None:
-        """Learn that the function has all it needs."""
+        """Note that the function has its resources."""
 
     def seal(self) -> bool:
-        """Return whether the outcome counts; if so, it counts for good."""
+        """Return whether the outcome counts; if so, the call can no longer be cancelled."""
 
 
 CURRENT: ContextVar[Job | None] = ContextVar("solvent_call", default=None)
@@ -104,22 +103,22 @@ def call() -> CallIdentity | None:
 
 
 def begun() -> None:
-    """Report that the running function has all it needs, and its time begins."""
+    """Report that the running function has its resources, and its time begins."""
     job = CURRENT.get()
     if job is not None:
         job.begun()
 
 
 def sealed() -> bool:
-    """Ask whether the outcome of the function counts; if so, it counts for good."""
+    """Return whether the outcome of the function counts; if so, the call can no longer be cancelled."""
     job = CURRENT.get()
     return job is None or job.seal()
 
 
 def end_if_forked(home: int) -> None:
-    """End this process, if a service has made it by a fork: it must not go on as the one that called the service."""
+    """End this process if a service has forked it: it must not continue as its parent."""
     if os.getpid() != home:
-        # Nothing is closed or written: all that is here belongs to the other.
+        # Without closing or writing anything: all of it belongs to the parent.
         os._exit(0)
 
 
