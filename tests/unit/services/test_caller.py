@@ -80,7 +80,7 @@ def test_misuse_is_told() -> None:
         call(caller, "other")
     caller.close()
     caller.close(cancel=True)
-    with pytest.raises(Misuse, match="is closed"):
+    with pytest.raises(Misuse, match="a closed caller"):
         call(caller)
 
 
