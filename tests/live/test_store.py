@@ -1,4 +1,4 @@
-"""What a store promises, of every back end alike."""
+"""The promises of a store, for every back end: operation by operation, at random beside a model, and in order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from solvent.store import Append, Conflict, Entry, Record, Store, StoreError
 from tests.live.fresh_stores import Fresh, fresh_part
@@ -14,6 +16,8 @@ from tests.live.store_backends import BACK_ENDS, fresh_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from solvent.store import Store
 
 
 @pytest.fixture(scope="module", params=BACK_ENDS)
@@ -55,13 +59,6 @@ def test_records_come_back_in_order_of_position(store: Store, part: str) -> None
     assert store.read(f"{part}/", limit=0) == []
 
 
-def test_a_log_that_is_not_there_is_empty(store: Store, part: str) -> None:
-    """Who reads what nobody has written gets nothing."""
-    assert store.read(f"{part}/none") == []
-    assert store.read([f"{part}/none", f"{part}/below/"]) == []
-    assert store.last(f"{part}/none") == 0
-
-
 def test_a_name_is_not_below_another_that_it_begins_with(store: Store, part: str) -> None:
     """Only `/` makes a name be below another."""
     store.append(f"{part}/ab", b"not below a")
@@ -82,13 +79,6 @@ def test_only_who_has_seen_everything_appends(store: Store, part: str) -> None:
         store.append(part, b"late", expected=first)
     assert [record.data for record in store.read(part)] == [b"first", b"second"]
     assert store.last(part) == second
-
-
-def test_other_logs_do_not_make_a_conflict(store: Store, part: str) -> None:
-    """What is expected is the last record of the log, whatever others have got since."""
-    first = store.append(f"{part}/a", b"")
-    store.append(f"{part}/b", b"")
-    assert store.append(f"{part}/a", b"", expected=first) > first
 
 
 def test_several_are_appended_at_once(store: Store, part: str) -> None:
@@ -159,25 +149,6 @@ def test_a_deleted_key_is_gone_and_its_revisions_are_not_used_again(store: Store
         store.put(part, b"2", expected=first)
     assert caught.value.last == 0
     assert store.put(part, b"2", expected=0) > first
-
-
-def test_deleting_what_is_not_there_is_no_error(store: Store, part: str) -> None:
-    """A key that is not there can be deleted, unless it is expected to be there."""
-    store.delete(part)
-    store.delete(part, expected=0)
-    with pytest.raises(Conflict):
-        store.delete(part, expected=7)
-
-
-def test_keys_below_a_name(store: Store, part: str) -> None:
-    """`keys` gives what is below a name, sorted, and nothing else."""
-    for name in ("b/x", "a", "b/a", "bc"):
-        store.put(f"{part}/{name}", name.encode())
-    assert list(store.keys(f"{part}/")) == [f"{part}/{name}" for name in ("a", "b/a", "b/x", "bc")]
-    assert {key: entry.value for key, entry in store.keys(f"{part}/b/").items()} == {
-        f"{part}/b/a": b"b/a",
-        f"{part}/b/x": b"b/x",
-    }
 
 
 def test_keys_and_logs_do_not_meet(store: Store, part: str) -> None:
@@ -323,3 +294,142 @@ def test_threads_share_a_store(store: Store, part: str) -> None:
         thread.join()
     assert sorted(positions) == [record.position for record in store.read(f"{part}/")]
     assert len(set(positions)) == 80
+
+
+NAMES = st.sampled_from(["a", "b", "b/c", "b/d", "bc"])
+SCOPES = st.lists(st.sampled_from(["a", "b", "b/", "b/c", "none"]), min_size=1, max_size=3)
+DATA = st.binary(max_size=8)
+# Which of the numbers that were given so far is expected: the last ones are often right.
+GUESS = st.none() | st.integers(0, 3)
+STEPS = st.lists(
+    st.tuples(st.just("append"), NAMES, DATA, GUESS)
+    | st.tuples(st.just("put"), NAMES, DATA, GUESS)
+    | st.tuples(st.just("delete"), NAMES, GUESS)
+    | st.tuples(st.just("read"), SCOPES, st.integers(0, 3), st.integers(0, 5))
+    | st.tuples(st.just("keys"), st.sampled_from(["", "b/"]))
+    | st.tuples(st.just("append_all"), st.lists(st.tuples(NAMES, DATA), max_size=4)),
+    max_size=30,
+)
+
+
+class Oracle:
+    """The plainest store: a list and a dictionary."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self.records = list[Record]()
+        self.entries = dict[str, Entry]()
+        self.given = [0]
+
+    def guessed(self, guess: int | None) -> int | None:
+        """Give one of the numbers that were given last, or none."""
+        return None if guess is None else self.given[-1 - guess] if guess < len(self.given) else 0
+
+    def last(self, log: str) -> int:
+        """Give the last position."""
+        return max((record.position for record in self.records if record.log == log), default=0)
+
+    def read(self, scopes: list[str], after: int, limit: int) -> list[Record]:
+        """Give what a reader should get."""
+        found = [r for r in self.records if r.position > after and any(_is_meant(r.log, scope) for scope in scopes)]
+        return found[:limit]
+
+
+def _is_meant(name: str, scope: str) -> bool:
+    return name.startswith(scope) if scope.endswith("/") else name == scope
+
+
+def _changed(work: Any, *, is_expected: bool) -> int | None:
+    """Do something that is refused exactly if it should be."""
+    if is_expected:
+        return int(work() or 0)
+    with pytest.raises(Conflict):
+        work()
+    return None
+
+
+def _step(store: Store, oracle: Oracle, step: tuple[Any, ...]) -> None:
+    part = oracle.part
+    match step:
+        case ("append", log, data, guess):
+            log, expected = f"{part}/{log}", oracle.guessed(guess)
+            is_right = expected in (None, oracle.last(log))
+            at = _changed(lambda: store.append(log, data, expected=expected), is_expected=is_right)
+            if at is not None:
+                assert at > max((record.position for record in oracle.records), default=0)
+                oracle.records.append(Record(at, log, data))
+                oracle.given.append(at)
+        case ("append_all", some):
+            appends = [Append(f"{part}/{log}", data) for log, data in some]
+            for append, at in zip(appends, store.append_all(appends), strict=True):
+                oracle.records.append(Record(at, append.log, append.data))
+        case ("put", key, value, guess):
+            key, expected = f"{part}/{key}", oracle.guessed(guess)
+            entry = oracle.entries.get(key)
+            is_right = expected in (None, entry.revision if entry else 0)
+            revision = _changed(lambda: store.put(key, value, expected=expected), is_expected=is_right)
+            if revision is not None:
+                oracle.entries[key] = Entry(revision, value)
+                oracle.given.append(revision)
+        case ("delete", key, guess):
+            key, expected = f"{part}/{key}", oracle.guessed(guess)
+            entry = oracle.entries.get(key)
+            is_right = expected in (None, entry.revision if entry else 0)
+            if _changed(lambda: store.delete(key, expected=expected), is_expected=is_right) is not None:
+                oracle.entries.pop(key, None)
+        case ("read", scopes, back, limit):
+            scopes = [f"{part}/{scope}" for scope in scopes]
+            after = oracle.records[-1 - back].position if back < len(oracle.records) else 0
+            assert store.read(scopes, after, limit) == oracle.read(scopes, after, limit)
+        case ("keys", below):
+            below = f"{part}/{below}"
+            assert store.keys(below) == {k: e for k, e in sorted(oracle.entries.items()) if k.startswith(below)}
+
+
+@settings(max_examples=40)
+@given(steps=STEPS)
+def test_a_store_does_what_a_list_and_a_dictionary_do(fresh: Fresh, steps: list[tuple[Any, ...]]) -> None:
+    """Any sequence of operations gives what the plainest store gives."""
+    oracle = Oracle(fresh_part())
+    with fresh.open(is_durable=False) as store:
+        for step in steps:
+            _step(store, oracle, step)
+        everything = store.read(f"{oracle.part}/")
+        assert everything == oracle.records
+        assert all(store.last(log) == oracle.last(log) for log in {record.log for record in everything})
+        assert all(store.get(key) == entry for key, entry in oracle.entries.items())
+
+
+LOGS = ("a/one", "a/two", "a/three", "a/four")
+RECORDS = 150
+
+
+@pytest.mark.parametrize("scope", [LOGS, "a/"], ids=["names", "below"])
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_reader_misses_nothing(back_end: str, scope: str | tuple[str, ...]) -> None:
+    """A record that comes while others are read is not passed over for one behind it."""
+    with fresh_store(back_end) as fresh, fresh.open() as store:
+        _read_while_others_write(store, scope)
+
+
+def _read_while_others_write(store: Store, scope: str | tuple[str, ...]) -> None:
+    def write(log: str) -> None:
+        for number in range(RECORDS):
+            store.append(log, f"{log} {number}".encode())
+
+    writers = [threading.Thread(target=write, args=(log,)) for log in LOGS]
+    for writer in writers:
+        writer.start()
+    seen, after = list[bytes](), 0
+    while any(writer.is_alive() for writer in writers) or len(seen) < RECORDS * len(LOGS):
+        found = store.read(scope, after)
+        seen += [one.data for one in found]
+        after = found[-1].position if found else after
+        if not found and not any(writer.is_alive() for writer in writers) and not store.read(scope, after):
+            break
+    for writer in writers:
+        writer.join()
+    for log in LOGS:
+        assert [one for one in seen if one.startswith(f"{log} ".encode())] == [
+            f"{log} {number}".encode() for number in range(RECORDS)
+        ]

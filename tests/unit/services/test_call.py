@@ -119,25 +119,6 @@ def test_silence_is_a_time_out() -> None:
         go.set()
 
 
-def test_cancelling_reaches_the_function() -> None:
-    """A running function under a policy sees that it is cancelled; it is not tried again."""
-    running, seen = threading.Event(), threading.Event()
-
-    def work() -> None:
-        running.set()
-        wait_until(cancelled)
-        seen.set()
-        raise ValueError("too late")
-
-    with Caller([python(work, retries=5)], jobs=1) as caller:
-        outcome, handle = start(caller)
-        assert running.wait(LONG)
-        handle.cancel()
-        assert outcome.failure() == Failure("CANCELLED", "cancelled", attempts=1)
-        assert seen.wait(LONG)
-    assert len(outcome.reports) == 1
-
-
 def test_cancelling_ends_a_pause() -> None:
     """A call that pauses before a retry is cancelled at once."""
     with Caller([python(fail, retries=5, backoff=LONG)]) as caller:

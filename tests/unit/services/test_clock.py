@@ -42,17 +42,6 @@ def test_cancelled_timers_are_swept_out() -> None:
     clock.close()
 
 
-def test_many_wait_in_one_thread() -> None:
-    """Thousands of timers need one thread."""
-    clock, rung = Clock(), SimpleQueue[int]()
-    before = set(threading.enumerate())
-    for number in range(5_000):
-        clock.after(0.1, lambda number=number: rung.put(number))
-    assert set(threading.enumerate()) - before == {clock._thread}
-    assert sorted(rung.get(timeout=LONG) for _ in range(5_000)) == list(range(5_000))
-    clock.close()
-
-
 def test_a_faulty_timer_does_not_stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception in one timer is reported and the next one rings."""
     reported = list[object]()

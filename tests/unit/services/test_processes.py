@@ -1,4 +1,4 @@
-"""Worker processes: real ones, really killed."""
+"""Worker processes: calls, functions without a name, and frames."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import solvent
+from solvent import service, workflow
 from solvent.errors import WorkflowProblem
 from solvent.services import Caller, Failure
 from solvent.services.function_codec import pack_function
 from solvent.services.processes import Parcel, WorkerProcess
 from solvent.services.threads import Single, Threads
+from solvent.services.worker import Frames, frame, header
 from solvent.workflows.model import Service
 from tests.unit.services import functions
 from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
@@ -332,3 +338,81 @@ def test_asynchronous_functions_stay_here() -> None:
 
     with Caller([python(work)], processes=True) as caller:
         assert call(caller).value() == os.getpid()
+
+
+CLOUDPICKLE = "define it at the top of a module, install `cloudpickle`, or run without worker processes"
+PLAIN = "define it at the top of a module, or run without worker processes"
+
+
+def _local(factor: int) -> Any:
+    """Make a workflow of a lambda, of a function that closes over a value, and of one that calls itself."""
+    more = service(lambda x: x + 1)
+
+    @service
+    def times(x: int) -> int:
+        return factor * x
+
+    @service
+    def factorial(x: int) -> int:
+        return x * factorial(x - 1) if x > 1 else 1
+
+    @workflow
+    def flow(x: int) -> int:
+        return factorial(times(more(x)))
+
+    return flow
+
+
+def test_lambdas_and_local_functions_run_in_worker_processes() -> None:
+    """With `cloudpickle` installed, services made of a lambda or of a local function run in worker processes."""
+    pytest.importorskip("cloudpickle")
+    report = solvent.run(_local(2), {"x": 1}, jobs=1, processes=True)
+    assert list(report.results.values()) == [24], report.failures
+
+
+def test_without_cloudpickle_the_hint_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `cloudpickle` the error says to install it, before anything runs."""
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(solvent.SolventError) as caught:
+        solvent.run(_local(2), {"x": 1}, processes=True)
+    assert (caught.value.code, caught.value.hint) == ("W176", CLOUDPICKLE)
+
+
+def test_what_cloudpickle_cannot_send_is_not_blamed_on_its_absence() -> None:
+    """A function that keeps what no process can pass on is refused, without the advice to install what is there."""
+    pytest.importorskip("cloudpickle")
+    lock = threading.Lock()
+    locked = service(lambda: not lock.locked())
+
+    @workflow
+    def flow() -> bool:
+        return locked()
+
+    with pytest.raises(solvent.SolventError) as caught:
+        solvent.run(flow, processes=True)
+    assert (caught.value.code, caught.value.hint) == ("W176", PLAIN)
+    assert "cannot pickle '_thread.lock' object" in caught.value.message
+
+
+FRAMES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2**64 - 1), st.binary(max_size=200)), max_size=8)
+
+
+@given(sent=FRAMES, sizes=st.lists(st.integers(1, 60), min_size=1))
+def test_frames_arrive_whole(sent: list[tuple[int, int, bytes]], sizes: list[int]) -> None:
+    """However the bytes are cut, the same frames come out in the same order."""
+    data = b"".join(frame(*one) for one in sent)
+    frames, seen, turn = Frames(), list[tuple[int, int, bytes | bytearray | None]](), 0
+    while data:
+        size = sizes[turn % len(sizes)]
+        seen += frames.feed(data[:size])
+        data, turn = data[size:], turn + 1
+    assert seen == sent
+
+
+def test_a_frame_without_room_is_left_out() -> None:
+    """A frame for which there is no memory comes without its payload, and the frames behind it come whole."""
+    length = sys.maxsize // 2
+    frames = Frames()
+    assert frames.feed(header(3, 1, length) + b"some") == []
+    frames._arrived = length - 2
+    assert frames.feed(b"so" + frame(3, 2, b"next")) == [(3, 1, None), (3, 2, b"next")]

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from solvent.store import StoreError, open_store
-from solvent.store.server import Cluster, Plan, Server, free_ports
+from solvent.store.server import Cluster, Plan, Server
 
 FOLDER = Path('/srv/a "store"')
 
@@ -45,11 +45,6 @@ def test_addresses_of_servers() -> None:
     assert Server(Plan(folder=FOLDER, host="::1", port=1, is_durable=True)).url == "nats://[::1]:1?durable=yes"
     assert Server(Plan(folder=FOLDER, port=1, cert="c", key="k")).url == "tls://127.0.0.1:1"
     assert Cluster(FOLDER, is_durable=True).url.endswith("?replicas=3&durable=yes")
-
-
-def test_free_ports_differ() -> None:
-    """Each port is another one."""
-    assert len(set(free_ports(6))) == 6
 
 
 def test_what_is_beyond_ascii_is_told_as_it_is(tmp_path: Path) -> None:
