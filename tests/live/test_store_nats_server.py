@@ -183,7 +183,7 @@ def test_replicas_need_a_cluster(one: Server) -> None:
     """One server cannot keep three copies, and a store has as many as it was made with."""
     with pytest.raises(StoreError, match=r"E401.*cluster"):
         open_store(f"{one.url}/three?replicas=3")
-    with open_store(f"{one.url}/single"), pytest.raises(StoreError, match=r"E401.*1 replicas, and not 3"):
+    with open_store(f"{one.url}/single"), pytest.raises(StoreError, match=r"E401.*1 replicas, not 3"):
         open_store(f"{one.url}/single?replicas=3")
 
 
@@ -301,4 +301,4 @@ def test_a_server_that_has_lost_its_folder_is_told(tmp_path: Path) -> None:
                 store.get("gone/key")
             error = caught.value
             assert (error.code, error.exit_code, error.is_lasting) == ("E409", 1, True)
-            assert "the folder that it had" in error.hint
+            assert "its former folder" in error.hint

@@ -1,12 +1,12 @@
-"""The heartbeat of an agent: a key that is written again and again, by a process of its own.
+"""The heartbeat of an agent: a key that a process of its own keeps writing.
 
-A thread of the agent would not do: a service that holds Python's lock, in one long call into C, keeps the thread from
-running, and others would take over the agent's work. So a small process is split off before the agent has threads,
-sockets or files. It opens the store by itself, and the store's address appears in no command line.
+A thread of the agent does not suffice: a service that holds Python's lock, in one long call into C, blocks the thread,
+and others would take over the agent's work. So the agent forks a small process before it has threads, sockets or files.
+This opens the store by itself, and the store's address appears in no command line.
 
-It writes only while the agent could act. Before each heartbeat it checks that the agent is there and not stopped; when
-the agent dies, the system kills this process too. The agent sees what was written in memory that both share (`Notes`).
-Should this process die, the agent writes its heartbeats itself (`leases`).
+It writes only while the agent can act. Before each heartbeat it checks that the agent exists and is not stopped; when
+the agent dies, the system kills this process too. The agent sees what was written in shared memory (`Notes`). If this
+process dies, the agent writes its heartbeats itself (`leases`).
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _PER_SECOND = 1_000_000
 
 
 class Notes:
-    """What is noted of a heartbeat.
+    """The state of a heartbeat.
 
     When the last heartbeat began and how often heartbeats have lapsed is one word of memory, so that a reader sees
-    both of the same moment: microseconds of the clock that the processes of a machine share, and below them the lapses.
+    both of the same moment: microseconds of the monotonic clock, and in the low bits the lapses.
     """
 
     def __init__(self, memory: bytearray | mmap) -> None:
@@ -52,7 +52,7 @@ class Notes:
 
     @property
     def lapses(self) -> int:
-        """How often others may have presumed this agent dead, though it was not; it begins anew after very many."""
+        """How often others may have presumed this agent dead, though it was not; it wraps around."""
         return self._words[0] & _LAPSES_MASK
 
     def is_fresh(self, ttl: float) -> bool:
@@ -74,7 +74,7 @@ class Notes:
 
     @property
     def is_away(self) -> bool:
-        """Whether the agent itself does not reach the store, so that no heartbeat may be written for it."""
+        """Whether the agent itself cannot reach the store, so that no heartbeat may be written for it."""
         return self._words[2] != 0
 
     @is_away.setter
@@ -93,7 +93,7 @@ class HeartbeatWriter:
         self._notes = notes
 
     def write(self) -> None:
-        """Write it once more, and note that."""
+        """Write it, and note that."""
         began = time.monotonic()
         value = {**self._about, "count": self._notes.next_count(), "ttl": self._ttl}
         self._store.put(self._key, msgspec.msgpack.encode(value))
@@ -101,7 +101,7 @@ class HeartbeatWriter:
 
 
 END_SECONDS = 5.0
-"""How long it may take to end; one that waits for the store is killed then."""
+"""How long it may take to end before it is killed: it may be waiting for the store."""
 _LENGTH = struct.Struct("!I")
 _NAME = b"solvent-beat"
 _SET_DEATH_SIGNAL, _SET_NAME = 1, 15
@@ -111,7 +111,7 @@ _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
 
 
 class _Order(msgspec.Struct):
-    """What an agent asks for."""
+    """What the agent tells the process to write."""
 
     key: str
     about: dict[str, Any]
@@ -129,14 +129,14 @@ class HeartbeatProcess:
         self._has_ended = False
 
     def begin(self, key: str, about: Mapping[str, Any], *, ttl: float, pause: float) -> None:
-        """Let it write a heartbeat every `pause` seconds."""
+        """Begin to write a heartbeat every `pause` seconds."""
         order = msgspec.msgpack.encode(_Order(key, dict(about), ttl, pause))
-        # Should it have died, the agent sees that soon.
+        # If it has died, the agent notices that soon.
         with suppress(OSError):
             self._link.sendall(_LENGTH.pack(len(order)) + order)
 
     def is_alive(self) -> bool:
-        """Return whether it is there; if it was stopped it is let go on, since this process goes on."""
+        """Return whether it exists; if it was stopped, continue it, since this process runs."""
         if not self._has_ended and self._is_closed(0):
             self._forget()
         if not self._has_ended and _state_of(self.pid) == "T":
@@ -144,10 +144,10 @@ class HeartbeatProcess:
         return not self._has_ended
 
     def end(self) -> None:
-        """Let it end; when this returns it writes no more."""
+        """End it; when this returns it writes no more."""
         if self._has_ended:
             return
-        # Not only closed: a process that a service has split off may have it too.
+        # Not only closed: a process that a service has forked may have it too.
         with suppress(OSError):
             self._link.shutdown(socket.SHUT_WR)
         self._send(signal.SIGCONT)
@@ -157,11 +157,11 @@ class HeartbeatProcess:
         self._forget()
 
     def _is_closed(self, seconds: float) -> bool:
-        """Return whether the other end is closed, or will be soon: it says nothing."""
+        """Return whether the other end closes within some seconds: it never sends anything."""
         return bool(select.select([self._link], [], [], seconds)[0])
 
     def _send(self, number: signal.Signals) -> None:
-        # A service may have waited for whatever process ended: then the number may be another's by now.
+        # A service may have waited for any child: then the number may belong to another process by now.
         with suppress(OSError):
             if os.waitpid(self.pid, os.WNOHANG)[0] == 0:
                 os.kill(self.pid, number)
@@ -174,7 +174,7 @@ class HeartbeatProcess:
 
 
 def split_off(url: str, **options: Any) -> HeartbeatProcess | None:
-    """Split off a process that writes heartbeats to a store; `None` where that cannot be done, or not any more.
+    """Fork a process that writes heartbeats to a store; return `None` if that is impossible, or too late.
 
     Options are those of `open_store`. The store is opened when the first heartbeat is due.
     """
@@ -201,13 +201,10 @@ def split_off(url: str, **options: Any) -> HeartbeatProcess | None:
 
 
 def _run_process(link: socket.socket, agent: int, notes: Notes, opened: Callable[[], Store]) -> NoReturn:
-    """Write heartbeats as long as the agent wants.
-
-    Whatever happens, nothing of what the agent was about to do is done here.
-    """
+    """Write heartbeats as long as the agent wants, and end without running any code of the agent."""
     try:
         for number in _IGNORED:
-            # They are sent to all of a terminal or of a job. It ends with its agent.
+            # A terminal sends them to all its processes. This one ends with its agent.
             signal.signal(number, signal.SIG_IGN)
         _tie_to_parent()
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -235,7 +232,7 @@ def _write_heartbeats(
 
 
 def _order_from(link: socket.socket) -> _Order | None:
-    """Wait until the agent says what is to be done; nothing if it ends before."""
+    """Wait for the order of the agent; return `None` if it ends before."""
     with link.makefile("rb") as file:
         head = file.read(_LENGTH.size)
         if len(head) < _LENGTH.size:
@@ -246,7 +243,7 @@ def _order_from(link: socket.socket) -> _Order | None:
 
 
 def _tie_to_parent() -> None:
-    """Let the system kill this process when its parent dies, and show people what it is."""
+    """Let the system kill this process when its parent dies, and give it a name."""
     import ctypes
 
     with suppress(OSError, AttributeError):
@@ -256,7 +253,7 @@ def _tie_to_parent() -> None:
 
 
 def _state_of(pid: int) -> str:
-    """Return the letter by which the system tells whether a process runs; nothing where it is gone, or nobody tells."""
+    """Return the state of a process as one letter; empty if it is gone, or the system has no /proc."""
     try:
         # The name in parentheses may contain anything.
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]

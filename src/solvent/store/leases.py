@@ -1,17 +1,17 @@
-"""Who is alive, and who has what, without comparing the clocks of two machines.
+"""Heartbeats and leases, without comparing the clocks of two machines.
 
-*Heartbeat.* An agent writes a key again and again, `agents/NAME`; its value has a number that grows. Others do not look
-at times in it: each notes, by its own clock, since when the key has not changed. Whose heartbeat has been still for
-longer than `ttl` may be presumed dead. Time in which the one who watches did not run, since it was stopped, or since
-the store did not answer, or in which not even its own heartbeat was heard, counts for nobody: it says nothing about
-others. Clocks are those that only go forwards.
+*Heartbeat.* An agent keeps writing a key, `agents/NAME`; its value has a number that grows. Others ignore times in it:
+each notes, by its own clock, since when the key has not changed. An agent whose heartbeat has not changed for longer
+than `ttl` may be presumed dead. Time in which the observer did not run, since it was stopped, or since the store did
+not answer, or in which not even its own heartbeat changed, does not count: it says nothing about others. Clocks are
+monotonic.
 
-*Lease.* A key says who has something, and in which epoch; it is taken by compare-and-set, with the next epoch, when it
-is free or its holder is presumed dead. Of several that try, one succeeds.
+*Lease.* A key names the holder of something, and an epoch; it is taken by compare-and-set, with the next epoch, when it
+is free or its holder is presumed dead. Of several agents that try, one succeeds.
 
-Presuming somebody dead may be wrong: it was only stopped. So a lease protects nothing by itself. Whoever holds one
-appends to a log with `expected`; who takes it over reads that log and appends first that it is there. The old holder's
-next append then raises `Conflict`, and it knows.
+An agent that is presumed dead may only be stopped. So a lease protects nothing by itself. Its holder appends to a log
+with `expected`; an agent that takes it over reads that log and first appends a record. The next append of the old
+holder then raises `Conflict`.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 AGENTS = "agents/"
 TTL = 10.0
 MAX_TTL = 3600.0
-"""Nobody is waited for longer than that, whatever it says."""
+"""No agent is waited for longer than that, whatever its heartbeat says."""
 HEARTBEATS_PER_TTL = 4
 _MAX_DEPTH = 20
-"""How deeply what an agent says of itself may be nested."""
+"""How deeply the value of a heartbeat may be nested."""
 
 
 class Holder(NamedTuple):
-    """Who has a lease (nobody: the empty name), in which epoch, and the revision of the key that says so."""
+    """The holder of a lease (empty: none), the epoch, and the revision of the key."""
 
     agent: str
     epoch: int
@@ -55,10 +55,10 @@ class Holder(NamedTuple):
 
 
 class Heartbeat:
-    """One's own heartbeat: a key that is written every quarter of `ttl`, by a process of its own or else by a thread.
+    """The heartbeat of this agent: a key that a process or a thread of its own writes every quarter of `ttl`.
 
-    What goes wrong with it is kept in `error`, and it is tried again: that nobody hears of this agent is for
-    `is_fresh` to tell. `about` is what others may want to know; `heartbeat_from_value` gives it back.
+    An error is kept in `error`, and the write is repeated; `is_fresh` tells whether others may miss it. `about` is
+    information for others, which `heartbeat_from_value` returns.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._go_on, name=f"heartbeat of {agent}", daemon=True)
 
     def start(self) -> Self:
-        """Write it for the first time, and go on doing so; raise `StoreError` where that is not possible."""
+        """Write it for the first time, and begin to repeat it; raise `StoreError` if the first write fails."""
         self._writer.write()
         if self._process is not None:
             self._process.begin(self._key, self._about, ttl=self.ttl, pause=self.ttl / HEARTBEATS_PER_TTL)
@@ -91,7 +91,7 @@ class Heartbeat:
         return self
 
     def stop(self) -> None:
-        """Write no more, and take the key away, so that nobody waits for this agent."""
+        """Stop writing, and delete the key, so that no agent waits for this one."""
         self._is_over.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -101,10 +101,7 @@ class Heartbeat:
             self._store.delete(self._key)
 
     def is_fresh(self) -> bool:
-        """Return whether others cannot have presumed this agent dead.
-
-        Less than `ttl` since the last heartbeat began.
-        """
+        """Return whether the last heartbeat began less than `ttl` ago: others cannot presume this agent dead."""
         return self._notes.is_fresh(self.ttl)
 
     @property
@@ -202,10 +199,7 @@ class Heartbeats:
         return {a: entry for a, (entry, _) in self._seen.items() if entry and not self.is_presumed_dead(a)}
 
     def lively(self) -> dict[str, Entry]:
-        """Return the agents whose heartbeat has changed of late, or was seen for the first time.
-
-        Two heartbeats may be missing.
-        """
+        """Return the agents that miss at most two heartbeats, or were seen for the first time."""
         return {
             a: entry
             for a, entry in self.alive().items()
@@ -213,33 +207,33 @@ class Heartbeats:
         }
 
     def dead(self) -> dict[str, Entry]:
-        """Return the agents whose heartbeat is still there, and has been still for too long."""
+        """Return the agents whose heartbeat exists, and has not changed for too long."""
         return {a: entry for a, (entry, _) in self._seen.items() if entry and self.is_presumed_dead(a)}
 
 
 class Lease:
-    """A key that says who has something; for one thread at a time."""
+    """A key that names the holder of something; for one thread at a time."""
 
     def __init__(self, store: Store, key: str, agent: str) -> None:
         self.key = check_name(key)
         self.agent = check_name(agent)
-        #: The epoch in which this object took it last, while it was not released.
+        #: The epoch in which this object holds it.
         self.epoch: int | None = None
-        #: From whom this object took it last: an agent that was presumed dead; nobody, where it was free.
+        #: The agent, presumed dead, from which this object took it last; empty if it was free.
         self.taken_from = ""
         self._store = store
         self._revision = 0
 
     def holder(self) -> Holder | None:
-        """Return who has it; nothing if it was never taken."""
+        """Return its holder; `None` if it was never taken."""
         entry = self._store.get(self.key)
         return None if entry is None else holder_from_entry(entry)
 
     def take(self, heartbeats: Heartbeats | None = None, *, known: Holder | None = None) -> int | None:
         """Take it, if it is free or its holder is presumed dead; return the new epoch, or `None`.
 
-        Without `heartbeats`, only if it is free. Whoever has just read who holds it says so by `known`. An agent
-        that has begun anew, and knows nothing of what it had, takes that with a new epoch.
+        Without `heartbeats`, only if it is free. `known` is its holder, if it has just been read. An agent that has
+        restarted takes its former leases with a new epoch.
         """
         holder = known or self.holder() or Holder("", 0, 0)
         if self.epoch is not None and holder == (self.agent, self.epoch, self._revision):
@@ -257,7 +251,7 @@ class Lease:
         return self.epoch
 
     def release(self) -> bool:
-        """Let others have it; false if it was taken away before. The epoch stays, so that the next one is greater."""
+        """Release it; return false if it was taken over before. The epoch stays, so that the next one is greater."""
         if self.epoch is None:
             return False
         epoch, self.epoch = self.epoch, None
@@ -275,27 +269,27 @@ class _Held(msgspec.Struct):
 
 
 def holder_from_entry(entry: Entry) -> Holder:
-    """Read what the key of a lease says; raise `StoreError` E406 where it is none."""
+    """Decode the key of a lease; raise `StoreError` E406 if it cannot be read."""
     try:
         held = msgspec.msgpack.decode(entry.value, type=_Held)
     except UNREADABLE as error:
-        raise StoreError("E406", f"the value of revision {entry.revision} is no lease: {error}") from error
+        raise StoreError("E406", f"the value of revision {entry.revision} is not a lease: {error}") from error
     return Holder(held.holder, held.epoch, entry.revision)
 
 
 def heartbeat_from_value(value: bytes) -> dict[str, Any]:
-    """Read what an agent says of itself with its heartbeat; raise `StoreError` E406 where it is none."""
+    """Decode the value of a heartbeat; raise `StoreError` E406 if it cannot be read."""
     try:
         about = msgspec.msgpack.decode(value, type=dict[str, Any])
     except UNREADABLE as error:
-        raise StoreError("E406", f"the value is no heartbeat: {error}") from error
+        raise StoreError("E406", f"the value is not a heartbeat: {error}") from error
     if is_nested_too_deeply(about, _MAX_DEPTH):
-        raise StoreError("E406", f"the value is no heartbeat: it is nested more than {_MAX_DEPTH} deep")
+        raise StoreError("E406", f"the value is not a heartbeat: it is nested more than {_MAX_DEPTH} deep")
     return about
 
 
 def _ttl_of(entry: Entry) -> float:
-    """Return for how long an agent may be still, as it says itself: it writes a few heartbeats in that time."""
+    """Return the `ttl` that an agent states in its heartbeat; 0 if there is none."""
     try:
         told = heartbeat_from_value(entry.value).get("ttl")
     except StoreError:
@@ -305,7 +299,7 @@ def _ttl_of(entry: Entry) -> float:
 
 def _checked(ttl: float) -> float:
     if not 0 < ttl <= MAX_TTL:
-        said = f"a lease lasts for more than 0 seconds, and at most {MAX_TTL:,.0f}, and not {ttl}"
+        said = f"the time to live must be above 0 and at most {MAX_TTL:,.0f} seconds, not {ttl}"
         raise StoreError("E401", said)
     return ttl
 

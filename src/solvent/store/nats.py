@@ -1,22 +1,18 @@
 """A store on NATS servers with JetStream: any number of machines, and as many copies as there are replicas.
 
-Reading order: nats_address (the URL), nats_client (one connection, byte by byte), nats_link (a connection that comes
-again, and what servers complain of), nats_streams (append and read), and the store itself. How the server is started:
-server.
+*Durability.* A server answers when it has written to a file, and by default lets the system take up to two minutes to
+sync it: the death of the server loses nothing, a power cut may. With `sync_interval: always` it answers when the data
+is on disk. A client cannot ask a server which it is, so the URL states it (`?durable=yes`); this is stored when the
+store is created, and `is_durable` repeats it.
 
-*On disk?* A server answers when it has written to a file, and by default lets the system take up to two minutes to
-bring it to the disk: the death of the server loses nothing, a power cut may. With `sync_interval: always` it answers
-when it is on the disk. A client cannot ask which it is, so who has set the servers so says it in the URL
-(`?durable=yes`), which is remembered when the store is made; `is_durable` repeats it.
+*Blobs* are in an object store, whose objects are named by their content. A blob is chunks on a subject of their own, in
+order, and then a description that names that subject. Only the description makes the blob exist: a writer that dies
+before leaves chunks that are never read. Of two writers of the same blob, the first to describe it has put it, and the
+other removes its chunks.
 
-*Blobs* are in an object store, whose objects are named by what is in them. A blob is chunks on a subject of their own,
-in order, and then a description that says which subject that is. Only the description makes it be there: a writer that
-dies before leaves chunks that nobody reads. Of two writers of the same blob, the first to describe it has put it, and
-the other takes its chunks away again.
-
-*Watches.* The server tells what it has stored, and a lost connection counts as news. Notices are nothing that is kept:
-one is lost when a leader dies between storing and telling. So a wait also looks at the last positions, though not
-often: whoever waits again and again is not kept from what has happened for longer than some seconds.
+*Watches.* The server publishes what it has stored, and a lost connection counts as a change. Notices are not stored:
+one is lost when a leader dies between storing and publishing. So a wait also checks the last positions every few
+seconds.
 """
 
 from __future__ import annotations
@@ -64,7 +60,7 @@ _MAX_TRIES = 5
 
 
 class _Description(msgspec.Struct, omit_defaults=True):
-    """What an object store says of an object."""
+    """The description of an object in NATS' object store."""
 
     name: str
     bucket: str = ""
@@ -87,7 +83,7 @@ class Blobs:
         self._bucket = bucket
 
     async def put(self, name: str, data: Pieces) -> None:
-        """Keep bytes under the name that their content gives them."""
+        """Keep bytes under the name of their content."""
         subject = self._meta(name)
         for _ in range(_MAX_TRIES):
             before = await self._stream.last(subject)
@@ -95,7 +91,7 @@ class Blobs:
                 return
             chunks, positions = await self._put_chunks(data)
             if positions != sorted(positions):
-                # One was sent again and came behind the next.
+                # A chunk was sent again and came after the next one.
                 await self._purge(chunks)
                 continue
             description = self._describe(name, data, chunks, len(positions))
@@ -109,7 +105,7 @@ class Blobs:
         raise self._link.lost()
 
     async def get(self, name: str) -> bytes:
-        """Return the bytes of a name; raise `StoreError` E406."""
+        """Return the bytes of a name; raise `StoreError` E406 if they are missing or damaged."""
         found = await self._stream.last(self._meta(name))
         description = _described(found) if found is not None else None
         if description is None or description.deleted:
@@ -117,7 +113,7 @@ class Blobs:
         chunks = await self._stream.read(self._subjects.chunks + description.nuid, 0, description.chunks + 1)
         data = b"".join([chunk.data for chunk in chunks])
         if hashlib.sha256(data).hexdigest() != name:
-            said = f"the blob {name} is damaged: {len(data):,} of {description.size:,} bytes are there, or others"
+            said = f"the blob {name} is damaged: {len(data):,} bytes found, {description.size:,} expected"
             raise StoreError("E406", said)
         return data
 
@@ -158,11 +154,11 @@ def _described(stored: Stored) -> _Description:
         return msgspec.json.decode(stored.data, type=_Description)
     except UNREADABLE:
         said = f"the description of a blob cannot be read: {stored.subject}, message {stored.position}"
-        raise StoreError("E406", said, hint="putting the same bytes again repairs it") from None
+        raise StoreError("E406", said, hint="put the same bytes again to repair it") from None
 
 
 def _is_there(stored: Stored) -> bool:
-    """Return whether a description is one, of a blob that was not deleted; what is none is written again."""
+    """Return whether a blob is described and not deleted; an unreadable description is written again."""
     try:
         return not _described(stored).deleted
     except StoreError:
@@ -173,7 +169,7 @@ _LOOK_S = 2.0
 
 
 class NatsWatch(Watch):
-    """See the module's text."""
+    """Watches some logs and keys of one store."""
 
     def __init__(
         self,
@@ -195,7 +191,7 @@ class NatsWatch(Watch):
         self._look_at = 0.0
 
     def start(self) -> None:
-        """Listen from now on."""
+        """Begin to watch."""
         self._known = self._link.run(self._begin())
         self._news.clear()
         self._look_at = time.monotonic() + _LOOK_S
@@ -206,13 +202,13 @@ class NatsWatch(Watch):
         return await self._last()
 
     async def _last(self) -> list[int]:
-        """Return the last positions of everything that is watched."""
+        """Return the last positions of all watched names."""
         logs = [self._streams.records.last(self._subjects.of_logs(scope)) for scope in self._scopes]
         keys = [self._streams.keys.last(self._subjects.of_keys(scope)) for scope in self._scopes]
         return [found.position if found is not None else 0 for found in await asyncio.gather(*logs, *keys)]
 
     def wait(self, seconds: float) -> bool:
-        """Wait for news."""
+        """Wait until something watched may have changed; return false when the time is over, or the watch is closed."""
         until = time.monotonic() + seconds
         while not self._is_closed:
             now = time.monotonic()
@@ -220,7 +216,8 @@ class NatsWatch(Watch):
                 self._news.clear()
                 return not self._is_closed
             if time.monotonic() >= self._look_at and self._has_moved():
-                # Perhaps by what was heard of before: to find nothing new costs less than to look after each notice.
+                # Perhaps by a change that was reported before: a needless wake costs less than a look after each
+                # notice.
                 return True
             if time.monotonic() >= until:
                 return False
@@ -240,7 +237,7 @@ class NatsWatch(Watch):
         return has_moved
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -253,7 +250,7 @@ class NatsWatch(Watch):
 MAX_BLOB_BYTES = 1 << 30
 PATIENCE_S = 30.0
 _MAX_PATIENCE_S = 300.0
-"""An append must not be sent again when the server has forgotten its id."""
+"""An append must not be sent again after the server has forgotten its id."""
 _MARKER = {"KV-Operation": "DEL", "Nats-TTL": "24h"}
 
 
@@ -266,14 +263,14 @@ def open_nats(
     patience: float = PATIENCE_S,
     is_made: bool = True,
 ) -> Store:
-    """Open a store on NATS servers; it is made when it is not there, or `NoStore`.
+    """Open a store on NATS servers; create it if missing, or raise `NoStore`.
 
-    `patience` is how many seconds an operation may wait for a server to come back. `is_durable` says that the servers
-    answer when it is on disk; nothing here can make them do so.
+    `patience` is how many seconds an operation waits for a server to return. `is_durable` states that the servers
+    answer when data is on disk; a client cannot make them do so.
     """
     address = read_address(url)
     if not 0 < patience <= _MAX_PATIENCE_S:
-        raise StoreError("E401", f"the patience with a server is at most {_MAX_PATIENCE_S:g} s")
+        raise StoreError("E401", f"`patience` must be above 0 and at most {_MAX_PATIENCE_S:g} s")
     subjects = Subjects(address.name)
     link = Link(address, patience=patience)
     link.open()
@@ -288,7 +285,7 @@ def open_nats(
 
 
 class NatsStore(Store):
-    """See the module's text."""
+    """A store on NATS servers; `open_nats` makes them."""
 
     def __init__(
         self,
@@ -360,7 +357,7 @@ class NatsStore(Store):
         scopes = [one for one in scopes if not is_within(one, [other for other in scopes if other != one])]
         found: list[Stored] | None = None
         if len(scopes) == 1 and self.replicas == 1:
-            # Mostly it is little, and one answer of one server.
+            # Mostly there are few records, in one answer of one server.
             records = self._streams.records
             page = self._link.ask_many_soon(*records.page(self._subjects.of_logs(scopes[0]), after, limit)).result()
             found = records.read_from(page, limit)
@@ -372,8 +369,8 @@ class NatsStore(Store):
         records = self._streams.records
         if len(scopes) == 1:
             return await records.read(self._subjects.of_logs(scopes[0]), after, limit)
-        # Each log is read for itself. What comes meanwhile is left out, or a record could be missing before one that is
-        # there, and whoever goes on from that one would never see it.
+        # Each log is read separately. Records appended meanwhile are left out: otherwise one could be missing before
+        # another that is returned, and a reader that continues from there would never see it.
         last = await records.last(self._subjects.of_logs(""))
         if last is None or last.position <= after:
             return []
@@ -412,7 +409,7 @@ class NatsStore(Store):
                 entry = _entry(last)
                 if expected != 0 or entry is not None:
                     raise Conflict(key, expected=expected, last=entry.revision if entry is not None else 0) from None
-            # Not there, as expected: but it was, and a marker that says so may be replaced unless somebody is faster.
+            # It does not exist, as expected, but it did: its deletion marker may be replaced, unless another is faster.
             try:
                 marker = last.position if last is not None else 0
                 return await stream.append(Sending(subject, value, marker), headers)
@@ -431,7 +428,7 @@ class NatsStore(Store):
         found: dict[str, Entry] = {}
         at = 0
         while True:
-            # A key that changes meanwhile has moved to the end, and is met there.
+            # A key that changes meanwhile has moved to the end, and is found there.
             some = await self._streams.keys.read(subject, at, MAX_READ)
             for one in some:
                 name, entry = self._subjects.key_of(one.subject), _entry(one)
@@ -460,7 +457,7 @@ class NatsStore(Store):
 
 
 class _Soon:
-    """Records that are on their way to a stream."""
+    """Appends to a stream that are under way."""
 
     def __init__(self, link: Link, stream: Stream, sendings: Sequence[Sending]) -> None:
         self._link = link

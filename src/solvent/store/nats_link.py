@@ -1,20 +1,19 @@
-"""The connection to NATS servers: questions that are asked until they are answered, whatever becomes of connections.
+"""The connection to NATS servers: requests are repeated until they are answered, across lost connections.
 
-A thread of its own runs the client's event loop; callers of other threads wait (`run`). Nothing here relies on the
-client's own way of connecting again, which keeps what it has not sent, may give up for good on an error it does not
-expect, and tells nobody of consumers that are gone. Instead:
+A thread of its own runs the client's event loop; callers in other threads wait (`run`). Nothing here relies on the
+client's own reconnection, which keeps unsent messages, may give up for good on an unexpected error, and does not report
+lost consumers. Instead:
 
-- a *keeper* has one client at a time; when it is lost, by what it says or by a ping that is not answered, the keeper
-  makes another, to any of the servers that it was told of or has heard of, and listens again to all that was listened
-  to;
+- a *keeper* has one client at a time; when its connection is lost, or a ping is not answered, the keeper connects
+  again, to any of the known servers, and renews all subscriptions;
 - a *question* (one message, or several of which the last is answered) waits under a token of its own. It is sent again
-  on each new connection, when nobody was there to answer (no leader yet), and after a while without an answer. Its
-  first answer counts, however late; what comes after is dropped. So what is asked must be harmless when it arrives
-  twice: the messages of appends carry an id by which the server knows them;
+  on each new connection, when no server was able to answer (no leader yet), and after a while without an answer. Its
+  first answer counts, however late; later ones are dropped. So a question must be harmless when it arrives twice:
+  appends carry an id by which the server recognises them;
 - a question that has no answer for `patience` seconds fails with E409. Time in which this process did not run (it was
   stopped) does not count.
 
-The codes of errors are those of the server's own list; its descriptions are for people and change.
+The error codes are those of the server's own list; its descriptions are for people and change.
 """
 
 from __future__ import annotations
@@ -43,19 +42,19 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 
 WRONG_LAST = frozenset({10071, 10164})
-"""Codes that say: the last sequence is another one than expected."""
+"""The last sequence is not the expected one."""
 NO_MESSAGE = 10037
 DUPLICATE_IN_BATCH = 10201
 NOT_ENABLED = 10076
 _NO_STREAM = 10059
 _AGAIN = frozenset({10158, 10176, 10210, 10211})
-"""Codes that say: come again (an id that is under way, a batch that was torn or is one too many)."""
+"""Try again: an id that is under way, a batch that was torn, or too many batches."""
 _NO_ROOM = frozenset({10023, 10028, 10047, 10077, 10110, 10122})
 _TOO_LARGE = frozenset({10054, 10097})
 
 
 class ApiError(msgspec.Struct):
-    """What a server says is wrong."""
+    """An error that a server reports."""
 
     code: int = 0
     err_code: int = 0
@@ -63,38 +62,38 @@ class ApiError(msgspec.Struct):
 
 
 def answer_reader(kind: type[Kind]) -> Callable[[bytes], Kind]:
-    """Return a function that reads a server's answer; it raises `StoreError` E414 for what is none."""
+    """Return a function that decodes a server's answer, and raises `StoreError` E414 if it cannot."""
     decode = msgspec.json.Decoder(kind).decode
 
     def read(data: bytes) -> Kind:
         try:
             return decode(data)
         except UNREADABLE as error:
-            hint = "see that the address is that of a NATS server, and of nothing between that changes its answers"
-            raise StoreError("E414", f"the server's answer cannot be read: {error}", hint=hint) from None
+            hint = "check that the address is that of a NATS server, and that no proxy changes its answers"
+            raise StoreError("E414", f"the server's answer cannot be decoded: {error}", hint=hint) from None
 
     return read
 
 
 def may_go_by(error: ApiError) -> bool:
-    """Return whether it may be otherwise in a moment: no leader, not yet ready, too much to do."""
+    """Return whether an error is temporary: no leader, not yet ready, overloaded."""
     return (error.code == 503 and error.err_code not in _NO_ROOM) or error.err_code in _AGAIN
 
 
 def problem(error: ApiError) -> StoreError:
-    """Return the error of what a server says is wrong."""
+    """Return the `StoreError` for an error that a server reports."""
     if error.err_code in _NO_ROOM:
-        hint = "make room on the server's disk, or raise its limits (`max_file_store`)"
+        hint = "free space on the server's disk, or raise its limits (`max_file_store`)"
         return StoreError("E403", f"the server has no room: {error.description}", hint=hint)
     if error.err_code in _TOO_LARGE:
-        return StoreError("E405", f"the server says that it is too large: {error.description}")
+        return StoreError("E405", f"too large for the server: {error.description}")
     if error.err_code in (10039, NOT_ENABLED):
         hint = "add `jetstream {}` to its configuration, or start it by `solvent store serve`"
-        return StoreError("E401", "the server keeps nothing: JetStream is not enabled", hint=hint)
+        return StoreError("E401", "the server stores nothing: JetStream is not enabled", hint=hint)
     if error.err_code == _NO_STREAM:
-        # Whoever asks has opened the store, and so it was there.
-        said = "the store is gone: the server does not have it any more, or was started with another folder"
-        hint = "stop all that use it; start the server with the folder that it had, or begin with a new store"
+        # The store has been opened, so it existed.
+        said = "the store is gone: it was deleted on the server, or the server was started with another folder"
+        hint = "stop all processes that use it; start the server with its former folder, or start with a new store"
         return StoreError("E409", said, hint=hint, is_lasting=True)
     return StoreError("E401", f"the server refuses: {error.description or 'no reason given'} ({error.err_code})")
 
@@ -112,7 +111,7 @@ class Outgoing(NamedTuple):
 
 
 class Question:
-    """What waits for an answer; `wait_s` is how long it does before it is sent again."""
+    """A request that waits for an answer; after `wait_s` seconds it is sent again."""
 
     __slots__ = ("answers", "deadline", "future", "is_batch", "messages", "nobody_s", "sent_at", "token", "wait_s")
 
@@ -128,7 +127,7 @@ class Question:
 
 
 class Answers:
-    """What several questions, whose asker waits for all of them, have for answers."""
+    """The answers of several questions that are awaited together."""
 
     __slots__ = ("found", "future", "left")
 
@@ -139,7 +138,7 @@ class Answers:
 
 
 class Share:
-    """The part that one question has in them; stands where else a future would."""
+    """The answer of one of these questions; takes the place of a future."""
 
     __slots__ = ("_all", "_number")
 
@@ -148,11 +147,11 @@ class Share:
         self._number = number
 
     def done(self) -> bool:
-        """Return whether there is an answer, or nobody waits for it."""
+        """Return whether there is an answer, or it is no longer awaited."""
         return self._all.found[self._number] is not None or self._all.future.done()
 
     def set_result(self, answer: Any) -> None:
-        """Take the answer, or why there is none."""
+        """Take the answer, or the error."""
         every = self._all
         every.found[self._number] = answer
         every.left -= 1
@@ -165,7 +164,7 @@ class Share:
 T = TypeVar("T")
 
 MAX_HEADER_BYTES = 1024
-"""Room that is left for headers: a server counts them, too."""
+"""Room for headers, which a server counts as payload."""
 
 _ANSWER_S = 2.0
 _MAX_ANSWER_S = 8.0
@@ -173,16 +172,16 @@ _MAX_NOBODY_S = 0.8
 _TICK_S = 0.25
 _OPENING_S = 5.0
 _SAID_BYTES = 1 << 20
-"""Who says more waits until it is on its way."""
+"""Above this, a sender waits until most of it is sent."""
 
 
 class Link:
-    """The connection; see the module's text. Coroutines are for its own loop."""
+    """The connection, as described above. Coroutines are for its own loop."""
 
     def __init__(self, address: Address, *, patience: float) -> None:
         self.patience = patience
         self.connections = 0
-        """How often there was a new connection."""
+        """The number of connections made so far."""
         self._servers = Servers(address)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="solvent-nats", daemon=True)
@@ -202,7 +201,7 @@ class Link:
     # --------------------------------------------------------------------------------------- from other threads
 
     def open(self) -> None:
-        """Connect for the first time; raise `StoreError` E402 or E401 where that cannot be."""
+        """Connect for the first time; raise `StoreError` E402 or E401 if that fails."""
         self._thread.start()
         try:
             self.run(self._begin())
@@ -211,7 +210,7 @@ class Link:
             raise
 
     def start(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Let a coroutine begin in the link's loop; the future has what it gives."""
+        """Start a coroutine in the link's loop and return a future of its result."""
         try:
             self._check()
         except StoreError:
@@ -220,7 +219,7 @@ class Link:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the link's loop and give what it gives."""
+        """Run a coroutine in the link's loop and return its result."""
         future = self.start(coroutine)
         try:
             return future.result()
@@ -229,7 +228,7 @@ class Link:
             raise
 
     def close(self) -> None:
-        """End everything: who waits for an answer hears E408."""
+        """Close the connection; waiting questions fail with E408."""
         if self._is_closed or self._pid != os.getpid():
             self._is_closed = True
             return
@@ -242,11 +241,11 @@ class Link:
             self._loop.close()
 
     def ask_each_soon(self, messages: Sequence[Outgoing]) -> Future[list[Answer | StoreError]]:
-        """Do as `ask_each` does, without a task in the loop, which would cost more than all the rest."""
+        """Start `ask_each` without a task in the loop, which would cost more than all the rest."""
         return self._begin_soon(self._begin_each, messages)
 
     def ask_many_soon(self, subject: str, data: bytes) -> Future[list[Answer]]:
-        """Do as `ask_many` does, without a task in the loop."""
+        """Start `ask_many` without a task in the loop."""
         return self._begin_soon(self._begin_many, Outgoing(subject, data))
 
     def _begin_soon(self, begin: Callable[[Any, Any], None], what: Any) -> Future[Any]:
@@ -265,56 +264,58 @@ class Link:
 
     def _check(self) -> None:
         if self._is_closed or self._pid != os.getpid():
-            raise StoreError("E408", "the store is closed" if self._is_closed else "the store is of another process")
+            raise StoreError(
+                "E408", "the store is closed" if self._is_closed else "the store was opened by another process"
+            )
 
     @property
     def max_payload_bytes(self) -> int:
-        """Return what a server takes at once, without the room for headers."""
+        """The largest message that a server accepts, without room for headers."""
         return self._servers.max_payload_bytes - MAX_HEADER_BYTES
 
     # ------------------------------------------------------------------------------------------- in the own loop
 
     def new_id(self) -> str:
-        """Return an id that nobody else has; for any thread."""
+        """Return a unique id; for any thread."""
         return f"{self._sender}.{next(self._ids)}"
 
     async def ask(self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
-        """Send a message and give the answer."""
+        """Send a message and return the answer."""
         answer: Answer = await self._asked((Outgoing(subject, data, headers),))
         return answer
 
     async def ask_batch(self, messages: Sequence[Outgoing]) -> Answer:
-        """Send messages that belong together, all or none of them being taken, and give the answer."""
+        """Send a batch of messages, of which the server accepts all or none, and return the answer."""
         answer: Answer = await self._asked(messages, is_batch=True)
         return answer
 
     async def ask_many(self, subject: str, data: bytes) -> list[Answer]:
-        """Send a message and give all answers; the last one, with a status, says that there are no more."""
+        """Send a message and return all answers; the last one has a status."""
         future: asyncio.Future[list[Answer]] = self._loop.create_future()
         self._begin_many(Outgoing(subject, data), future)
         return await future
 
     async def ask_each(self, messages: Sequence[Outgoing]) -> list[Answer | StoreError]:
-        """Send messages one behind the other, and give the answer of each, or why it has none."""
+        """Send messages one after the other, and return the answer or the error of each."""
         future: asyncio.Future[list[Answer | StoreError]] = self._loop.create_future()
         self._begin_each(messages, future)
         await self._let_go(sum([len(one.data) for one in messages]))
         return await future
 
     async def listen(self, subject: str, heard: Callable[[], None]) -> int:
-        """Have a function called for each message of a subject, and after each new connection."""
+        """Call a function for each message of a subject, and after each new connection."""
         self._numbers += 1
         self._listeners[self._numbers] = (subject, heard)
         number = self._numbers
         if self._client is not None:
             with suppress(NatsError, OSError):
                 self._hear(self._client, number, subject, heard)
-                # Only when the server has answered is it sure that it knows of us.
+                # Only after an answer of the server is the subscription certain.
                 await self._client.settle()
         return number
 
     async def stop_listening(self, numbers: Sequence[int]) -> None:
-        """Call these functions no more."""
+        """Cancel subscriptions."""
         for number in numbers:
             self._listeners.pop(number, None)
             if number in self._subscriptions:
@@ -344,8 +345,8 @@ class Link:
     def _question(self, messages: Sequence[Outgoing], future: AnyFuture, *, is_batch: bool = False) -> Question:
         size = max([len(one.data) for one in messages])
         if size > self.max_payload_bytes:
-            said = f"a message of {size:,} bytes is too large: the server takes at most {self.max_payload_bytes:,}"
-            raise StoreError("E405", said, hint="`max_payload` in the server's configuration sets it")
+            said = f"a message of {size:,} bytes is too large: the server accepts at most {self.max_payload_bytes:,}"
+            raise StoreError("E405", said, hint="raise `max_payload` in the server's configuration")
         question = Question(messages, future, wait_s=_ANSWER_S, is_batch=is_batch)
         question.deadline = self._loop.time() + self.patience
         return question
@@ -353,13 +354,13 @@ class Link:
     def _send(self, question: Question) -> None:
         """Send a question, now or as soon as there is a connection."""
         said = self._said(question)
-        # A connection that breaks meanwhile is the keeper's business, which sends everything again on the next.
+        # If the connection breaks meanwhile, the keeper sends everything again on the next one.
         if self._client is not None:
             self._client.say(said)
 
     def _said(self, question: Question) -> bytes:
-        """Return what is sent; from now on its answer is waited for."""
-        # A new token each time for what has several answers: those of two sendings must not be mixed. For one answer
+        """Return the bytes to send, and await the answer from now on."""
+        # A new token each time if there are several answers: those of two sendings must not be mixed. For one answer
         # the token stays: the answer to the first sending counts also when it comes after the second.
         if not question.token or question.answers is not None:
             self._rename(question)
@@ -372,14 +373,14 @@ class Link:
         return b"".join([*(message(one.subject, one.data, headers=one.headers) for one in before), said])
 
     async def _let_go(self, size: int) -> None:
-        """Wait until much that was said is on its way."""
+        """Wait until most of a large message is sent."""
         client = self._client
         if size > _SAID_BYTES and client is not None:
             with suppress(NatsError, OSError):
                 await client.drained()
 
     def _rename(self, question: Question) -> None:
-        """Let go of the answers that a question has, and of those that are still to come to what was sent."""
+        """Drop the answers of a question, and those that are still to come, by a new token."""
         self._waiting.pop(question.token, None)
         self._numbers += 1
         question.token = b"%d" % self._numbers
@@ -403,7 +404,7 @@ class Link:
             return
         status = answer.status
         if status == "503":
-            # Nobody is there to answer: a leader is being elected, or the server is still reading its files.
+            # No server can answer: a leader is being elected, or the server is still reading its files.
             self._loop.call_later(question.nobody_s, self._again, question)
             question.nobody_s = min(2 * question.nobody_s, _MAX_NOBODY_S)
             return
@@ -422,7 +423,7 @@ class Link:
             self._send(question)
 
     async def _tick(self) -> None:
-        """Send again what has no answer, and give up what has waited for too long."""
+        """Send unanswered questions again, and give up those that have waited for too long."""
         before = self._loop.time()
         while True:
             await asyncio.sleep(_TICK_S)
@@ -431,7 +432,7 @@ class Link:
             before = now
             for question in list(self._waiting.values()):
                 if question.future.done():
-                    # Its caller has gone.
+                    # It is no longer awaited.
                     self._waiting.pop(question.token, None)
                     continue
                 if missed > 1.0:
@@ -445,10 +446,10 @@ class Link:
                     self._send(question)
 
     def lost(self) -> StoreError:
-        """Return the error of somebody who has waited for too long."""
+        """Return the error of a question that has waited for too long."""
         what = "no answer from" if self._client is not None else "no connection to"
         said = f"there was {what} {self._servers.shown} for {self.patience:g} s"
-        return StoreError("E409", f"{said}; what was asked for may have been done, or not")
+        return StoreError("E409", f"{said}; the operation may have been done, or not")
 
     # ------------------------------------------------------------------------------------------------ the keeper
 
@@ -471,7 +472,7 @@ class Link:
         task.add_done_callback(self._tasks.discard)
 
     async def _keep(self, client: OneClient) -> None:
-        """Have a connection, again and again."""
+        """Replace the connection whenever it is lost."""
         while True:
             await self._servers.until_lost(client)
             self._client = None
@@ -483,10 +484,10 @@ class Link:
                 await self._servers.drop(client)
 
     async def _use(self, client: OneClient) -> None:
-        """Listen to everything on a new connection, and ask everything that waits."""
+        """Renew all subscriptions on a new connection, and send all waiting questions."""
         for question in list(self._waiting.values()):
             if question.answers is not None:
-                # The server may still be answering what was asked on the old connection: the rest would come here.
+                # The server may still be answering on the old connection: the rest would come here.
                 self._rename(question)
         client.hear(f"{self._inbox}*", self._on_answer)
         for number, (subject, heard) in list(self._listeners.items()):
@@ -496,7 +497,7 @@ class Link:
         self.connections += 1
         for question in list(self._waiting.values()):
             self._send(question)
-        # What happened in between nobody has heard of.
+        # Messages in between were lost.
         for _, heard in list(self._listeners.values()):
             heard()
 
@@ -513,7 +514,7 @@ class Link:
         client, self._client = self._client, None
         if client is not None:
             await self._servers.drop(client)
-        # Whoever was told has a turn of the loop to leave it.
+        # Coroutines that wait for these questions get one turn of the loop to end.
         await asyncio.sleep(0)
 
 

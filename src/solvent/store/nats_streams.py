@@ -1,28 +1,28 @@
-"""The three streams of a store on NATS: records, keys and blobs; made when they are not there.
+"""The three streams of a store on NATS: records, keys and blobs; created if missing.
 
     NAME-records       subjects NAME.log.<log>             one per log; the position is the stream's sequence
     KV_NAME-keys       subjects $KV.NAME-keys.<key>        a key-value bucket: the last message of each key
     OBJ_NAME-blobs     subjects $O.NAME-blobs.{C,M}.<id>   an object store: chunks, and what they make up
 
-They are laid out as NATS' own tools expect it. In subjects `/` and `.` change places, since NATS' levels are told apart
-by dots. What was stored is told again on NAME.saw.>, which watches listen to: the subjects themselves would tell of
-messages before they are stored, and of those that are refused.
+They are laid out as NATS' own tools expect. In subjects `/` and `.` change places, since NATS separates levels by dots.
+Stored messages are published again on NAME.saw.>, to which watches subscribe: the subjects themselves would also carry
+messages that are not stored yet, or refused.
 
-*Whose is it?* An append carries an id. When it is sent twice, since its answer came late or never, the server knows the
-id for some minutes and answers as it did, or should have done, the first time. But with an expected position it may
-instead say "wrong last sequence", of an append that is our own; and a cluster says so of one that was under way, and
-never came about. So this answer is not believed: the first record behind the expected position is read, from the
-leader, and tells by its id whether it is ours; if nothing is there, the append is tried again.
+*Repeated appends.* An append carries an id. When it is sent twice, since its answer came late or never, the server
+knows the id for some minutes and answers as it did, or should have done, the first time. But with an expected position
+it may instead answer "wrong last sequence" because of our own append; and a cluster answers so because of one that was
+under way and never completed. So this answer is verified: the first record after the expected position is read, from
+the leader, and its id shows whether it is ours; if there is none, the append is repeated.
 
-*Reading* asks for batches (direct get) and has no consumers, which would have to be fetched from, kept alive and made
-again. In a replicated stream any server may answer, also one that lags behind. It has the beginning of what there is,
-never something else; so the leader is asked for the last position as well, and for what is missing.
+*Reading* asks for batches (direct get) and has no consumers, which would have to be fetched from, kept alive and
+recreated. In a replicated stream any server may answer, even one that lags behind. It has a prefix of the stream, never
+anything else; so the leader is asked for the last position as well, and for missing records.
 
-*Several records at once* are appended in one batch, or one behind the other without waiting in between. A batch is
-taken by the server as a whole or not at all. Where records are replicated it costs less than anything else; a single
-server makes files for each batch, which only many records are worth. Otherwise records are sent in order without
-waiting, with one exception: what comes behind a record with an expected position waits until that is known to be in
-place. So a process whose log has been taken over, which finds out by that record, does no harm with the rest.
+*Several records at once* are appended in one batch, or one after the other without waiting in between. A server accepts
+a batch as a whole or not at all. For replicated records a batch is cheapest; a single server makes files for each
+batch, which pays only for many records. Otherwise records are sent in order without waiting, with one exception:
+records after one with an expected position wait until that one is stored. So a process whose log has been taken over
+finds out by that record, and does no harm with the rest.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _PAUSE_S = 0.02
 _MAX_PAUSE_S = 0.5
 _MAX_BATCH = 1000
-"""Messages that a server sends, or takes, at once."""
+"""Messages that a server sends, or accepts, at once."""
 _BATCH_BYTES = 16 << 20
 
 
@@ -85,7 +85,7 @@ class Stored(NamedTuple):
     data: bytes
     id: str
     operation: str
-    """Of a key-value bucket: empty, `DEL` or `PURGE`."""
+    """In a key-value bucket: empty, `DEL` or `PURGE`."""
 
 
 class Sending(NamedTuple):
@@ -106,7 +106,7 @@ class Stream:
     def __init__(self, link: Link, name: str, *, replicas: int, name_of: Callable[[str], str]) -> None:
         self.name = name
         self.seen = 0
-        """The highest position that is known to be there."""
+        """The highest position that is known to exist."""
         self._link = link
         self._replicas = replicas
         self._name_of = name_of
@@ -114,13 +114,13 @@ class Stream:
     # ------------------------------------------------------------------------------------------------- appending
 
     async def append(self, sending: Sending, headers: dict[str, str] | None = None) -> int:
-        """Append a message and give its position; raise `Conflict` where something else was expected."""
+        """Append a message and return its position; raise `Conflict` if another one was expected."""
         own = self._link.new_id()
         marked = self._marked(sending, own, headers)
         return await self._appended(sending, own, marked, await self._link.ask(*marked))
 
     async def append_each(self, sendings: Sequence[Sending]) -> list[int | StoreError]:
-        """Append messages without waiting in between; give the position of each, or why it was not appended."""
+        """Append messages without waiting in between; return the position or the error of each."""
         if not sendings:
             return []
         asked = self.asked(sendings)
@@ -128,7 +128,7 @@ class Stream:
         return self.positions(answers) or await self.settle(asked, answers)
 
     def asked(self, sendings: Sequence[Sending]) -> list[tuple[Sending, str, Outgoing]]:
-        """Return the messages that append, with their ids; for any thread."""
+        """Return the messages to send, with their ids; for any thread."""
         found = []
         for sending in sendings:
             own = self._link.new_id()
@@ -136,7 +136,7 @@ class Stream:
         return found
 
     def positions(self, answers: Sequence[Answer | StoreError]) -> list[int | StoreError] | None:
-        """Return the positions that servers have answered, if nothing else is among it; for any thread."""
+        """Return the positions, if all answers have one; for any thread."""
         found: list[int | StoreError] = []
         for answer in answers:
             position = 0 if isinstance(answer, StoreError) else _ack(answer.data).seq
@@ -148,7 +148,7 @@ class Stream:
     async def settle(
         self, asked: Sequence[tuple[Sending, str, Outgoing]], answers: Sequence[Answer | StoreError]
     ) -> list[int | StoreError]:
-        """Return what has become of messages; send those again for which there is reason to."""
+        """Return the position or the error of each message; send those again that need it."""
         results = await asyncio.gather(
             *(self._appended(*one, answer) for one, answer in zip(asked, answers, strict=True)), return_exceptions=True
         )
@@ -160,7 +160,7 @@ class Stream:
         return found
 
     async def _appended(self, sending: Sending, own: str, marked: Outgoing, answer: Answer | StoreError) -> int:
-        """Return the position that a message has by its answer; send it again while there is reason to."""
+        """Return the position of a message; send it again while its answer is inconclusive."""
         if isinstance(answer, StoreError):
             raise answer
         pause: Pause | None = None
@@ -180,7 +180,7 @@ class Stream:
             answer = await self._link.ask(*marked)
 
     async def append_batch(self, sendings: Sequence[Sending]) -> list[int]:
-        """Append messages, all or none of them, and give their positions."""
+        """Append messages, all or none of them, and return their positions."""
         assert 0 < len(sendings) <= _MAX_BATCH
         owns = [self._link.new_id() for _ in sendings]
         marked = [self._marked(sending, own, None) for sending, own in zip(sendings, owns, strict=True)]
@@ -209,7 +209,7 @@ class Stream:
         return Outgoing(sending.subject, sending.data, marked)
 
     async def _own_position(self, sending: Sending, own: str) -> int | None:
-        """Return where an append of ours is that was refused; nothing if nobody has appended; else raise `Conflict`."""
+        """Return the position of our refused append, `None` if the log is as expected, or raise `Conflict`."""
         assert sending.expected is not None
         following = await self.first_behind(sending.subject, sending.expected)
         if following is not None and following.id == own:
@@ -229,7 +229,7 @@ class Stream:
             try:
                 position = await self._own_position(sending, own)
             except Conflict as found:
-                # Another one may be ours: then all are, and this log has gone on since.
+                # Another one may be ours: then all are, and this log has grown since.
                 conflict = conflict or found
                 continue
             if position is not None:
@@ -239,7 +239,7 @@ class Stream:
         return None
 
     async def _found_first(self, sendings: Sequence[Sending], owns: Sequence[str], before: int) -> int | None:
-        """Return the position of the first of a batch that the server says it has; its messages lie side by side."""
+        """Return the position of the first message of a batch that the server has; the others follow it directly."""
         subject, own = sendings[0].subject, owns[0]
         at = before
         while True:
@@ -261,11 +261,11 @@ class Stream:
         return await self._one({"last_by_subj": wanted})
 
     async def first_behind(self, wanted: str, after: int) -> Stored | None:
-        """Return the first message behind a position, as the leader has it."""
+        """Return the first message after a position, as the leader has it."""
         return await self._one({"next_by_subj": wanted, "seq": after + 1})
 
     async def read(self, wanted: str, after: int, limit: int) -> list[Stored]:
-        """Return the first messages behind a position, in order; fewer than `limit` means that there are no more."""
+        """Return the first messages after a position, in order; fewer than `limit` means that there are no more."""
         if self._replicas == 1:
             return await self._batches(wanted, after, limit)
         last, found = await asyncio.gather(self.last(wanted), self._batches(wanted, after, limit))
@@ -279,7 +279,7 @@ class Stream:
         return found
 
     def page(self, wanted: str, after: int, limit: int) -> tuple[str, bytes]:
-        """Return what asks for the first messages behind a position."""
+        """Return the subject and body of a request for the first messages after a position."""
         question = {
             "seq": after + 1,
             "next_by_subj": wanted,
@@ -289,7 +289,7 @@ class Stream:
         return f"$JS.API.DIRECT.GET.{self.name}", msgspec.json.encode(question)
 
     def read_from(self, answers: list[Answer], limit: int) -> list[Stored] | None:
-        """Return the messages of a page if they are all that was to be read; else it must be read in another way."""
+        """Return the messages of a page if it is complete; otherwise `None`."""
         end = answers[-1].headers
         if end["Status"] == "404":
             return []
@@ -334,7 +334,7 @@ class Stream:
             if status == "404":
                 break
             if status != "204" or not _is_whole(answers, end):
-                # Something was lost on the way, or the server is busy: once more from here.
+                # An answer was lost, or the server is busy: ask again from here.
                 await pause()
                 continue
             found += map(_stored, answers)
@@ -346,7 +346,7 @@ class Stream:
 
 
 class Pause:
-    """Waits longer each time, and gives up when the link's patience is over."""
+    """A pause that grows each time, until the link's patience is over."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -354,7 +354,7 @@ class Pause:
         self._left_s = link.patience
 
     async def __call__(self) -> None:
-        """Wait; raise `StoreError` E409 when it has been too long."""
+        """Wait; raise `StoreError` E409 when the patience is over."""
         if self._left_s <= 0:
             raise self._link.lost()
         await asyncio.sleep(self._pause_s)
@@ -363,7 +363,7 @@ class Pause:
 
 
 def all_of(positions: Sequence[int | StoreError]) -> list[int]:
-    """Return positions; raise the first error that is among them."""
+    """Return positions; raise the first error among them."""
     for one in positions:
         if isinstance(one, StoreError):
             raise one
@@ -371,7 +371,7 @@ def all_of(positions: Sequence[int | StoreError]) -> list[int]:
 
 
 def _is_whole(answers: Sequence[Answer], end: dict[str, str]) -> bool:
-    """Return whether none of a batch's messages is missing: each names the one before it, and the first none."""
+    """Return whether a batch is complete: each message names the one before it, and the first none."""
     before = "0"
     for answer in answers:
         if answer.headers.get("Nats-Last-Sequence") != before:
@@ -388,7 +388,7 @@ def _stored(answer: Answer) -> Stored:
 
 FORMAT = "1"
 REMEMBERED_S = 600
-"""How long a server knows the ids of messages; an append is not sent again after so long."""
+"""How long a server knows the ids of messages; no append is sent again after that."""
 
 _FORMAT_KEY = "solvent.format"
 _DURABLE_KEY = "solvent.durable"
@@ -422,7 +422,7 @@ class Streams(NamedTuple):
 
 
 class Subjects:
-    """Which subject a name has, and which name a subject."""
+    """Translates between names and subjects."""
 
     def __init__(self, store: str) -> None:
         self.log = f"{store}.log."
@@ -440,7 +440,7 @@ class Subjects:
         return self.key + _of(scope)
 
     def saying(self, scope: str) -> tuple[str, str]:
-        """Return the subjects that tell what was stored in a scope's logs and keys."""
+        """Return the subjects on which changes of a scope's logs and keys are published."""
         return f"{self.saw}log.{_of(scope)}", f"{self.saw}key.{_of(scope)}"
 
     def log_of(self, subject: str) -> str:
@@ -460,7 +460,7 @@ def _of(scope: str) -> str:
 async def open_streams(
     link: Link, address: Address, subjects: Subjects, *, is_durable: bool | None, is_made: bool = True
 ) -> Streams:
-    """Make the streams, or find them; raise `StoreError` for those that are not ours, not as wanted, or not there."""
+    """Open or create the streams; raise `StoreError` if they are foreign, differ from the address, or are missing."""
     store = address.name
     wanted = address.replicas or 1
     metadata = {_FORMAT_KEY: FORMAT, _DURABLE_KEY: "yes" if is_durable else "no"}
@@ -507,23 +507,23 @@ async def open_streams(
 
 
 async def _opened(link: Link, config: dict[str, Any], address: Address, *, is_made: bool) -> _Config:
-    """Find a stream, or make it."""
+    """Open or create a stream."""
     pause = Pause(link)
     name = config["name"]
     while True:
         info = await _asked(link, f"$JS.API.STREAM.INFO.{name}", b"")
         if info.error is not None and info.error.code == 404:
             if not is_made:
-                hint = "see that its name is right, nats://host:port/NAME; whoever runs something there makes it"
+                hint = "check its name, nats://host:port/NAME; the first run creates it"
                 raise NoStore(f"there is no store `{address.name}` at {address.shown}", hint=hint)
             info = await _asked(link, f"$JS.API.STREAM.CREATE.{name}", msgspec.json.encode(config))
         if info.config is not None:
             return _checked(info.config, name, address)
         error = info.error or ApiError()
         if error.err_code == _NOT_CLUSTERED:
-            said = f"{address.replicas} replicas need a cluster of servers, and this is one server"
+            said = f"{address.replicas} replicas need a cluster of servers, and this is a single server"
             raise StoreError("E401", said, hint="docs/how-to/cluster.md shows how to start three")
-        # Somebody else made it at the same time, or a cluster has not yet found itself.
+        # Another client creates it at the same time, or the cluster is still forming.
         if error.code != 503 and error.err_code not in _NO_PEERS | _TAKEN:
             raise problem(error)
         await pause()
@@ -539,14 +539,14 @@ async def _asked(link: Link, subject: str, data: bytes) -> _Info:
 def _checked(config: _Config, name: str, address: Address) -> _Config:
     found = config.metadata.get(_FORMAT_KEY)
     if found is None:
-        said = f"the server has a stream `{name}` that is not a store's"
+        said = f"the server has a stream `{name}` that belongs to no store"
         raise StoreError("E401", said, hint="give the store another name: `nats://host:port/NAME`")
     if found != FORMAT:
-        said = f"the store `{address.name}` is kept in format {found}, and this is for format {FORMAT}"
-        raise StoreError("E407", said, hint="use the version of Solvent that made it, or another name")
+        said = f"the store `{address.name}` has format {found}, but this version of Solvent reads format {FORMAT}"
+        raise StoreError("E407", said, hint="use the version of Solvent that created it, or another name")
     if address.replicas is not None and address.replicas != config.num_replicas:
-        said = f"the store `{address.name}` has {config.num_replicas} replicas, and not {address.replicas}"
-        hint = f"leave `replicas` out, or change it on the server: `nats stream edit {name} --replicas N`"
+        said = f"the store `{address.name}` has {config.num_replicas} replicas, not {address.replicas}"
+        hint = f"omit `replicas`, or change it on the server: `nats stream edit {name} --replicas N`"
         raise StoreError("E401", said, hint=hint)
     return config
 
@@ -554,13 +554,13 @@ def _checked(config: _Config, name: str, address: Address) -> _Config:
 _MAX_PIECE = 500
 _MAX_PIECE_BYTES = 8 << 20
 _MIN_ALONE = 200
-"""From so many records on a batch is cheaper also on a single server,"""
+"""From this number of records on, a batch is cheaper even on a single server,"""
 _MIN_ALONE_DURABLE = 12
-"""and from so many if each would have to be brought to the disk by itself."""
+"""and from this number on if each record would be synced to disk by itself."""
 
 
 async def append_all(streams: Streams, sendings: Sequence[Sending]) -> list[int]:
-    """Append records in this order and give their positions."""
+    """Append records in this order and return their positions."""
     positions: list[int] = []
     for some in _pieces(sendings):
         if streams.is_atomic and len(some) >= _fewest(streams) and not _is_fenced_within(some):
@@ -578,7 +578,7 @@ def _fewest(streams: Streams) -> int:
 
 
 def _pieces(sendings: Sequence[Sending]) -> Iterator[list[Sending]]:
-    """Divide what is too much for one batch."""
+    """Divide records into batches of limited size."""
     piece: list[Sending] = []
     size = 0
     for sending in sendings:
@@ -592,7 +592,7 @@ def _pieces(sendings: Sequence[Sending]) -> Iterator[list[Sending]]:
 
 
 def _is_fenced_within(sendings: Sequence[Sending]) -> bool:
-    """Return whether a record expects something of a log to which the batch appends before: no batch can say that."""
+    """Return whether a record expects a position of a log that the batch extends before: no batch can check that."""
     before: set[str] = set()
     for sending in sendings:
         if sending.expected is not None and sending.subject in before:
@@ -602,7 +602,7 @@ def _is_fenced_within(sendings: Sequence[Sending]) -> bool:
 
 
 def _groups(sendings: Sequence[Sending]) -> Iterator[list[Sending]]:
-    """Divide behind each record, or row of records, that has an expected position."""
+    """Divide after each record, or run of records, with an expected position."""
     group: list[Sending] = []
     for sending in sendings:
         if group and group[-1].expected is not None and sending.expected is None:

@@ -1,7 +1,7 @@
 """NATS servers from the wheel: one on this machine, or a cluster of several, each a process.
 
-What a server is told stands in a file beside what it keeps, readable by its owner only, since passwords may be in it. A
-folder is used by one server at a time: a lock on it goes with the server's process, also when who started it is gone.
+The configuration of a server is a file beside its data, readable by its owner only, since it may contain passwords. A
+folder is used by one server at a time: the server's process holds a lock on it, even after its parent has ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from solvent.net import ports
 from solvent.net.ports import LOOPBACK
 
 MAX_PAYLOAD_BYTES = 8 << 20
-"""Of a record; what the makers of NATS advise not to exceed."""
+"""Of a record; the makers of NATS advise not to exceed this."""
 
 _START_S = 60.0
 _STOP_S = 10.0
@@ -35,15 +35,15 @@ _SPECIAL = re.compile(r'[\x00-\x1f"\\]')
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a server is told."""
+    """The configuration of a server."""
 
     folder: Path
     name: str = "solvent"
     host: str = LOOPBACK
     port: int = 0
-    """0: any that is free."""
+    """0: any free port."""
     is_durable: bool = False
-    """Whether it answers only when what was appended is on disk."""
+    """Whether it answers only when an append is on disk."""
     max_payload_bytes: int = MAX_PAYLOAD_BYTES
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
@@ -51,20 +51,20 @@ class Plan:
     cert: str = ""
     key: str = field(default="", repr=False)
     ca: str = ""
-    """With it, clients must have a certificate that this authority has signed."""
+    """If set, clients need a certificate signed by this authority."""
     cluster_port: int = 0
-    """Where the other servers of a cluster find it; 0: it has no others."""
+    """The port for the other servers of a cluster; 0: there are none."""
     routes: tuple[str, ...] = ()
     """`host:port` of all servers of the cluster."""
     max_store_bytes: int = 0
-    """0: as much as the disk has."""
+    """0: as much as the disk holds."""
     more: str = field(default="", repr=False)
-    """Lines of configuration that are added as they are."""
+    """Further lines of configuration."""
 
     def configuration(self) -> str:
         """Return the text of a server's configuration file."""
         store = [f"store_dir: {_quoted(str(self.folder / 'store'))}"]
-        # Without this a server answers at once and brings to the disk what it has every two minutes.
+        # Without this a server answers at once and syncs its files every two minutes.
         store += ["sync_interval: always"] if self.is_durable else []
         store += [f"max_file_store: {self.max_store_bytes}"] if self.max_store_bytes else []
         lines = [
@@ -88,7 +88,7 @@ class Plan:
         lines = ["name: solvent", f"host: {_quoted(self.host)}", f"port: {self.cluster_port}"]
         secret, who = self.password or self.token, ""
         if secret:
-            # Whoever is let in here sees everything, as a server: so the others must know what clients must know.
+            # A server in the cluster sees everything: so the others must know the secret of the clients.
             lines += _block("authorization", ["user: server", f"password: {_quoted(secret)}"])
             who = f"server:{quote(secret, safe='')}@"
         routes = ", ".join(_quoted(f"nats://{who}{route}") for route in self.routes)
@@ -100,7 +100,7 @@ class Plan:
 
 
 def _quoted(text: str) -> str:
-    """Write a text as a server's configuration has it: the escapes of JSON are others."""
+    """Quote a text for a server's configuration, whose escapes differ from JSON."""
     return f'"{_SPECIAL.sub(_escaped, text)}"'
 
 
@@ -129,22 +129,22 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """Return the id of the process."""
+        """The id of the process."""
         assert self._process is not None
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Return whether the process is there."""
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def log(self) -> Path:
-        """Return the file to which the server writes what it does."""
+        """The server's log file."""
         return self.plan.folder / "server.log"
 
     def start(self) -> Self:
-        """Start it and wait until it is ready; raise `StoreError` E401 where that cannot be."""
+        """Start it and wait until it is ready; raise `StoreError` E401 if it does not start."""
         is_any = self.plan.port == 0
         for _ in range(_MAX_TRIES if is_any else 1):
             if is_any:
@@ -157,11 +157,11 @@ class Server:
         raise StoreError("E401", f"the NATS server does not start: {self._last_words()}")
 
     def stop(self) -> None:
-        """End it as it wants to be ended; kill it if it does not."""
+        """End it by SIGTERM; kill it if that does not suffice."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it without letting it do anything more."""
+        """Kill it."""
         self._end(signal.SIGKILL)
 
     def send(self, number: signal.Signals) -> None:
@@ -170,7 +170,7 @@ class Server:
             os.kill(self.pid, number)
 
     def wait(self) -> int:
-        """Wait until it has ended and give its exit code."""
+        """Wait until it has ended and return its exit code."""
         assert self._process is not None
         return self._process.wait()
 
@@ -183,14 +183,14 @@ class Server:
         except OSError as error:
             raise self._unusable(error) from None
         try:
-            # First of all: another server's configuration stays as it is.
+            # First of all: another server's configuration must not change.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file = folder / "server.conf"
             file.unlink(missing_ok=True)
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as text:
                 text.write(self.plan.configuration().encode(errors="surrogateescape"))
             with os.fdopen(os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
-                # A session of its own: Ctrl-C is for who started it, and who will end it in order.
+                # A session of its own: Ctrl-C reaches only the parent, which then stops the server.
                 self._process = subprocess.Popen(  # noqa: S603 - the program of the wheel
                     [program, "-c", str(file)], stdout=log, stderr=log, pass_fds=(lock,), start_new_session=True
                 )
@@ -204,17 +204,17 @@ class Server:
             os.close(lock)
 
     def _kept_by_another(self, lock: int) -> StoreError:
-        """Return the error that names whose the folder is: a server goes on if whoever started it is killed."""
+        """Return the error that names the server in this folder, which may have outlived its parent."""
         number = os.pread(lock, 20, 0).decode("ascii", "replace")
         who = f"process {number}" if number.isdecimal() else "another server"
-        hint = f"use it as it is, or end it: kill {number}" if number.isdecimal() else ""
-        return StoreError("E401", f"{who} keeps its data in {self.plan.folder}, and runs", hint=hint)
+        hint = f"use that server, or end it: kill {number}" if number.isdecimal() else ""
+        return StoreError("E401", f"{who} keeps its data in {self.plan.folder}, and is running", hint=hint)
 
     def _unusable(self, error: OSError) -> StoreError:
         return StoreError("E401", f"the folder {self.plan.folder} cannot be used: {error.strerror}")
 
     def _is_ready(self, before: int) -> bool:
-        """Wait until it says so: a port that answers may be another server's."""
+        """Wait until its log says so: a port that answers may be another server's."""
         until = time.monotonic() + _START_S
         while self.is_running and time.monotonic() < until:
             with self.log.open("rb") as log:
@@ -252,7 +252,7 @@ class Server:
 
 
 class Cluster:
-    """Several servers that keep the same; three survive the loss of one."""
+    """Several servers with the same data; three survive the loss of one."""
 
     def __init__(self, folder: Path, *, servers_count: int = 3, is_durable: bool = False) -> None:
         found = free_ports(2 * servers_count)
@@ -304,25 +304,25 @@ class Cluster:
 
 
 def server_program() -> str:
-    """Return the path of the server that the wheel has brought, or of one that is installed otherwise."""
+    """Return the path of the server from the wheel, or of one that is installed otherwise."""
     beside = Path(sysconfig.get_path("scripts")) / "nats-server"
     found = str(beside) if beside.is_file() else shutil.which("nats-server")
     if found is None:
-        raise StoreError("E401", "there is no nats-server", hint=install_hint("nats"))
+        raise StoreError("E401", "nats-server is not installed", hint=install_hint("nats"))
     return found
 
 
 def free_port(host: str = LOOPBACK) -> int:
-    """Return a port that nobody listens to; somebody may be faster to take it."""
+    """Return a free port; another process may take it before it is used."""
     return free_ports(1, host)[0]
 
 
 def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
-    """Return several such ports, each another one."""
+    """Return several different free ports."""
     try:
         return ports.free_ports(count, host)
     except OSError as error:
-        raise StoreError("E401", f"nothing can listen at {host}: {error.strerror}") from None
+        raise StoreError("E401", f"cannot listen at {host}: {error.strerror}") from None
 
 
 __all__ = ["Cluster", "Plan", "Server", "free_port", "free_ports", "server_program"]

@@ -1,28 +1,28 @@
 """A store in one SQLite file: any number of processes of one machine, no server.
 
     path/to/file.db          the main file
-    path/to/file.db-wal      SQLite's log, while somebody has the store open, or after a crash
+    path/to/file.db-wal      SQLite's log, while a process has the store open, or after a crash
     path/to/file.db-shm      memory that the processes share
     path/to/file.db-blobs/   large blobs
 
-Positions are given under the lock of writers, and a reader sees one state of the file: so nobody ever sees a record
-before one with a smaller position. Nothing is ever taken out of the file but the old values of keys.
+Positions are assigned under the lock of writers, and a reader sees one state of the file: so no reader sees a record
+before one with a smaller position. Nothing is ever removed from the file but the old values of keys.
 
-Copies are made with SQLite's own means (`VACUUM INTO`), or of all files while nobody has the store open.
+Make copies with SQLite's own means (`VACUUM INTO`), or of all files while no process has the store open.
 
-*Blobs.* Small ones are in a table, others are files beside it. A small blob in the table costs what a record costs. A
+*Blobs.* Small ones are in a table, others are files beside it. A small blob in the table costs as much as a record. A
 large one would be written twice there, into SQLite's log and from it into the main file, while all other writers wait;
 and it would have to fit into memory twice. As a file of its own it is written once, and by several processes at once:
-under another name, brought to disk if that was promised, and renamed, so that what has its name is whole. Whoever reads
-one compares it with its name.
+under a temporary name, synced to disk if that was promised, and renamed, so that a file with its final name is
+complete. Readers compare the content with the name.
 
-A process that dies leaves a file under another name, which it had locked: the next that opens the store removes it.
+A process that dies leaves a locked temporary file: the next process that opens the store removes it.
 
-*Watches* notice that something changed in the file, in whichever process. SQLite has a number that changes with every
-transaction of anybody else; asking for it costs some microseconds. It is asked for every millisecond while what is
-watched changes, every few milliseconds while only other things do, and less and less often when nothing does: who waits
-for the end of a run takes no time from those that work at it. When it has changed, only what is new since then is
-looked at, so that those who watch different things do not wake each other.
+*Watches* notice changes of the file by any process. SQLite has a number that changes with every transaction of others;
+reading it takes some microseconds. A watch reads it every millisecond while watched names change, every few
+milliseconds while only others do, and less and less often when nothing does: waiting for the end of a run takes no time
+from its agents. When the number has changed, only newer records and keys are looked at, so that watches of different
+names do not wake each other.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class SqliteBlobs:
                 raise self._file.problem(error) from error
 
     def get(self, name: str) -> bytes:
-        """Return bytes back; raise `StoreError` E406 where they are missing or damaged."""
+        """Return the bytes of a name; raise `StoreError` E406 if they are missing or damaged."""
         data = self._file.read(lambda connection: _row(connection, name))
         if data is None:
             try:
@@ -100,14 +100,14 @@ class SqliteBlobs:
                 raise StoreError("E406", said) from error
         if sha256(data).hexdigest() != name:
             said = f"the blob {name} of the store {self._file.path} is damaged"
-            raise StoreError("E406", said, hint="putting the same bytes again repairs it")
+            raise StoreError("E406", said, hint="put the same bytes again to repair it")
         return data
 
     def _put_row(self, name: str, data: bytes) -> None:
         def is_there(connection: sqlite3.Connection) -> bool:
             if _row(connection, name) != data:
                 return False
-            # Whoever wrote it may not have promised what is promised here.
+            # Its writer may not have promised durability.
             self._file.sync()
             return True
 
@@ -124,12 +124,12 @@ class SqliteBlobs:
         for folder in (self._folder, path.parent):
             _make_private(folder)
         for _ in range(_MAX_ATTEMPTS):
-            # Somebody who sweeps may take the new file for a dead process's, before it is locked.
+            # Before it is locked, another process may remove the new file as that of a dead one.
             with suppress(FileNotFoundError):
                 self._write(path, pieces)
                 break
         else:
-            raise StoreError("E409", f"the blob {name} is removed again and again while it is written")
+            raise StoreError("E409", f"the blob {name} was removed again and again while it was written")
         if self._file.is_durable:
             for folder in (path.parent, self._folder, self._folder.parent):
                 sync_folder(folder)
@@ -174,19 +174,19 @@ def _row(connection: sqlite3.Connection, name: str) -> bytes | None:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder for its owner only, unless it is there."""
+    """Create a folder for its owner only, unless it exists."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-        # The umask may have taken away what the owner needs.
+        # The umask may have removed permissions that the owner needs.
         folder.chmod(0o700)
 
 
 def _is_there(path: Path, pieces: Pieces, *, is_synced: bool) -> bool:
-    """Return whether a file has these bytes; one that is damaged is written again."""
+    """Return whether a file has these bytes; a damaged one is written again."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         if all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1):
             if is_synced:
-                # Whoever wrote it may not have promised what is promised here.
+                # Its writer may not have promised durability.
                 os.fsync(file.fileno())
                 sync_folder(path.parent)
             return True
@@ -196,7 +196,7 @@ def _is_there(path: Path, pieces: Pieces, *, is_synced: bool) -> bool:
 MIN_PAUSE, MAX_PAUSE_OF_OTHERS, MAX_PAUSE = 0.001, 0.004, 0.02
 PAUSE_GROWTH = 1.25
 MAX_LOOKED_AT = 1000
-"""New records that are looked at; when there are more, something is taken to have changed."""
+"""New records that are looked at; if there are more, the watch reports a change."""
 
 _VERSION = "PRAGMA data_version"
 _RECORDS = "SELECT position, log FROM records WHERE position > ? ORDER BY position DESC LIMIT ?"
@@ -224,7 +224,7 @@ class SqliteWatch(Watch):
         self._connection = file.take()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until something watched may have changed; false when time is over, or the watch is closed."""
+        """Wait until something watched may have changed; return false when the time is over, or the watch is closed."""
         until = time.monotonic() + seconds
         while not self._is_closed.is_set():
             if self._has_changed():
@@ -237,7 +237,7 @@ class SqliteWatch(Watch):
         return False
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._is_closed.set()
         if self._file.is_copy:
             return
@@ -261,7 +261,7 @@ class SqliteWatch(Watch):
                 self._pause = MIN_PAUSE if is_changed else min(self._pause, MAX_PAUSE_OF_OTHERS)
             except sqlite3.OperationalError as error:
                 if self._file.is_busy(error):
-                    # Somebody recovers the file after a crash; the version is asked for again.
+                    # Another process recovers the file after a crash; the version is read again later.
                     return False
                 raise self._file.problem(error) from error
             except (sqlite3.Error, UnicodeError) as error:
@@ -270,7 +270,7 @@ class SqliteWatch(Watch):
             return is_changed
 
     def _look_after_file(self) -> None:
-        """See, from time to time, that the file is still there: that costs more than to ask for its version."""
+        """Check, from time to time, that the file still exists: that costs more than reading its version."""
         now = time.monotonic()
         if now >= self._checks_at:
             self._checks_at = now + MAX_PAUSE
@@ -293,7 +293,7 @@ class SqliteWatch(Watch):
         found = self._meant.get(log)
         if found is None:
             row = connection.execute(_NAME, (log,)).fetchone()
-            # A log that is not there is damage, which whoever reads is told of.
+            # A missing log is damage, which `read` reports.
             found = self._meant[log] = row is None or is_within(row[0], self._scopes)
         return found
 
@@ -308,9 +308,9 @@ MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_BLOB_BYTES = 1024 * 1024 * 1024
 PATIENCE = 30.0
 MAX_SCANNED = 4000
-"""Up to so many new records are looked through; where there are more, each log's are found by its index."""
+"""Up to this number, new records are scanned; beyond it, those of each log are found by the index."""
 MAX_AT_ONCE = 500
-"""Records that are asked for at a time."""
+"""Records that one query selects."""
 
 _LOG = "SELECT number FROM logs WHERE name = ?"
 _LAST = "SELECT max(position) FROM records WHERE log = ?"
@@ -333,20 +333,20 @@ def open_sqlite(
     max_blob_bytes: int = MAX_BLOB_BYTES,
     is_made: bool = True,
 ) -> SqliteStore:
-    """Open a store in a file, by its path or as `sqlite:///path`; it is made where it is not there, or `NoStore`.
+    """Open a store in a file, by its path or as `sqlite:///path`; create it if missing, or raise `NoStore`.
 
     Durable: what is acknowledged is on disk. Otherwise it survives the death of any process, and after a loss of power
-    the last records may be missing. `patience`: how long to wait for others that write, in seconds.
+    the last records may be missing. `patience`: how long to wait for other writers, in seconds.
     """
     limits = ((max_record_bytes, MAX_RECORD_BYTES), (max_blob_bytes, MAX_BLOB_BYTES))
     if not (math.isfinite(patience) and patience > 0 and all(0 < limit <= most for limit, most in limits)):
-        said = f"patience is more than 0, records are at most {MAX_RECORD_BYTES:,} bytes, blobs {MAX_BLOB_BYTES:,}"
-        raise StoreError("E401", "an option of the store cannot be", hint=said)
+        hint = f"patience must be above 0, records at most {MAX_RECORD_BYTES:,} bytes, blobs {MAX_BLOB_BYTES:,}"
+        raise StoreError("E401", "an option of the store is out of range", hint=hint)
     path = path_from_url(url)
     if not is_made and not path.exists():
-        hint = "go to the folder in which the workflow was run, or say where it is: --store FILE"
+        hint = "go to the folder in which the workflow was run, or name the file: --store FILE"
         raise NoStore(f"there is no file {path}", hint=hint)
-    # Who only looks may have no permission to write.
+    # A command that only reads may have no permission to write.
     is_read_only = not is_made and os.access(path, os.R_OK) and not can_be_written(path)
     file = SqliteFile(path, is_durable=is_durable, patience=patience, is_read_only=is_read_only)
     return SqliteStore(file, max_record_bytes=max_record_bytes, max_blob_bytes=max_blob_bytes)
@@ -427,7 +427,7 @@ class SqliteStore(Store):
     def _scan(
         self, connection: sqlite3.Connection, scopes: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, int, int, bytes]]:
-        """Look through the few last records, whatever logs they are of: there may be very many logs."""
+        """Scan the few last records, whatever their logs: there may be very many logs."""
         heads = connection.execute(_HEADS, (after,)).fetchall()
         names = self._names
         logs = {number for _, number in heads}
@@ -435,7 +435,7 @@ class SqliteStore(Store):
             self._note(connection.execute("SELECT name, number FROM logs WHERE number = ?", (number,)))
         for number in logs - names.keys():
             position = next(position for position, log in heads if log == number)
-            raise self._file.damaged(f"record {position} is of a log that is not there")
+            raise self._file.damaged(f"record {position} belongs to a missing log")
         meant = {number for number in logs if is_within(names[number], scopes)}
         wanted = [position for position, number in heads if number in meant][:limit]
         found = list[tuple[int, int, int, bytes]]()
@@ -445,7 +445,7 @@ class SqliteStore(Store):
         return found
 
     def _find(self, connection: sqlite3.Connection, scopes: Sequence[str]) -> set[int]:
-        """Return the numbers of logs, as far as they have records."""
+        """Return the numbers of the logs in these scopes."""
         found = list[tuple[str, int]]()
         for scope in scopes:
             if not scope or scope[-1] == "/":
@@ -524,12 +524,12 @@ class SqliteStore(Store):
 
 
 def _bounds(below: str) -> tuple[str, str]:
-    """Return the first name below a name, and the first one behind those; all names are ASCII."""
+    """Return the first name below a name, and the first one after those; all names are ASCII."""
     return (below, below[:-1] + "0") if below else ("", "\x7f")
 
 
 def _number(connection: sqlite3.Connection, log: str, fresh: dict[str, int]) -> int:
-    """Return the number of a log; it gets one if it has none."""
+    """Return the number of a log, assigning one if it has none."""
     found: tuple[int] | None = connection.execute(_LOG, (log,)).fetchone()
     number = found[0] if found else connection.execute("INSERT INTO logs (name) VALUES (?)", (log,)).lastrowid
     assert number is not None
@@ -538,14 +538,14 @@ def _number(connection: sqlite3.Connection, log: str, fresh: dict[str, int]) -> 
 
 
 def _insert(connection: sqlite3.Connection, rows: list[tuple[int, int, bytes]]) -> range:
-    """Append records and give their positions."""
+    """Append records and return their positions."""
     if len(rows) == 1:
         position = connection.execute(_INSERT, rows[0]).lastrowid
         assert position is not None
         return range(position, position + 1)
     connection.executemany(_INSERT, rows)
     (last,) = connection.execute("SELECT last_insert_rowid()").fetchone()
-    # Nobody else has got a position in between: each is one more than the one before.
+    # No other writer gets a position in between: each is one more than the one before.
     return range(last - len(rows) + 1, last + 1)
 
 
@@ -555,7 +555,7 @@ def _last_position(connection: sqlite3.Connection, number: int) -> int:
 
 
 def _compare(connection: sqlite3.Connection, key: str, expected: int | None) -> int:
-    """Return a key's revision, 0 if it is not there; raise `Conflict` where another one is expected."""
+    """Return a key's revision, 0 if it does not exist; raise `Conflict` if another one is expected."""
     row = connection.execute(_GET, (key,)).fetchone()
     revision: int = 0 if row is None or row[2] is None else row[0]
     if expected is not None and expected != revision:
