@@ -1,6 +1,11 @@
 """What a task can call: Python functions, shell commands, HTTP, HOCL programs, other workflows.
 
-`Caller` starts calls and reports their outcomes; `heartbeat` and `cancelled` are for the functions that are called.
+`Caller` starts calls and reports their outcomes; `heartbeat` and `cancelled` are for the called functions.
+
+Reading order: `failure`, `current_call` and `observer` (what a call returns, knows and reports); `threads`, `clock`,
+`admission` and `call` (attempts under a policy); `caller`; then the kinds: `python`, `executors`, `processes` with
+`worker` and `function_codec`, `shell` with `guard`, `http` with `http_client`; `substitution` fills in arguments.
+
 Names are imported when first used, since worker processes need only a few of them.
 """
 

@@ -1,16 +1,17 @@
-"""Calls under a policy: attempts, time-outs, signs of life, pauses, retries, cancellation.
+"""Calls under a policy: attempts, time-outs, heartbeats, pauses, retries, cancellation.
 
     Call ── gate ──▶ Attempt 1 ── failed ──▶ pause ── gate ──▶ Attempt 2 ──▶ done(value, failure, 2)
 
-A call is what the caller wanted; an attempt is one try. How an attempt is carried out is the business of the
-service's kind: it gets the attempt and must lead it to `settle`, now or later, from any thread. It says `begin` when
-the service really begins (time in a queue is no time of the service) and `on_stop` how the running call is ended.
+A call is what the caller asked for; an attempt is one try. The service's kind carries out an attempt and must lead it
+to `settle`, now or later, from any thread. It calls `begin` when the service begins (time in a queue does not count for
+the service), and `on_stop` with a function that ends the running call.
 
 A call that claims resources waits for its turn first (`Turns`), and its time counts from when it has them (`begun`).
-Its outcome is sealed before what it has changed is handed on: what is handed on is never said to have failed.
+Its outcome is sealed before its changes are handed on: changes that are handed on are never reported as failed.
 
-An attempt is stopped by its time-out, by silence, or because the call is cancelled. If its kind `waits`, the outcome
-is reported when the call has really ended (a process group is dead); otherwise at once (a thread cannot be ended).
+An attempt is stopped by its time-out, by missing heartbeats, or because the call is cancelled. If its kind `waits`, the
+outcome is reported when the call has really ended (a process group is dead); otherwise at once (a thread cannot be
+ended).
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ MAX_DOUBLINGS = 60
 
 
 def cancelled_failure() -> Failure:
-    """Make the failure of a call that was cancelled."""
+    """Return the failure of a cancelled call."""
     return Failure("CANCELLED", "cancelled")
 
 
 class Attempt(ThreadJob):
-    """One try of a call; the part of it that a kind of service sees."""
+    """One try of a call, as a kind of service sees it."""
 
     __slots__ = (
         "_beat_at", "_call", "_cell", "_doom", "_is_sealed", "_stopper", "_timers", "_waits", "clock", "number", "task",
@@ -60,7 +61,7 @@ class Attempt(ThreadJob):
         super().__init__(_no_function, call.arguments, call.keywords)
         self.task = call.task
         self.number = number
-        #: What is handed to the service, so that its spans belong to this attempt's.
+        #: The `traceparent` for the service, so that its spans belong to this attempt's.
         self.trace = ""
         self.clock = clock
         self._call = call
@@ -79,7 +80,7 @@ class Attempt(ThreadJob):
 
     @property
     def identity(self) -> CallIdentity | None:
-        """Which call it is, if the run is recorded; a further attempt repeats it."""
+        """The identity of the call, if the run is recorded; a further attempt repeats it."""
         known = self._call.identity
         return known if known is None or self.number == 1 else known._replace(repeated=True)
 
@@ -96,7 +97,7 @@ class Attempt(ThreadJob):
             self.begun()
 
     def begun(self) -> None:
-        """Note that the service has all it needs."""
+        """Note that the service has its resources, and start its time-outs."""
         policy = self._call.service.policy
         self._beat_at = monotonic()
         timers = []
@@ -110,7 +111,7 @@ class Attempt(ThreadJob):
                 self._disarm()
 
     def begin_when(self, is_running: Callable[[], bool]) -> None:
-        """Let time count from when something says that the service runs, as far as it can be told by asking."""
+        """Let time count from when `is_running` returns true, as far as can be told by polling."""
         timeout = self._call.service.policy.timeout
         if timeout is None:
             return
@@ -130,17 +131,17 @@ class Attempt(ThreadJob):
             self._disarm()
 
     def beat(self) -> None:
-        """Take a sign of life."""
+        """Note a heartbeat."""
         self._beat_at = monotonic()
 
     def seal(self) -> bool:
-        """Let the outcome count for good, unless the attempt was stopped or has failed."""
+        """Make the outcome final, unless the attempt was stopped or has failed."""
         with self._call.lock:
             self._is_sealed = not self.over and bool(self._cell)
             return self._is_sealed
 
     def on_stop(self, stopper: Callable[[], None], *, waits: bool = False) -> None:
-        """Set how the running call is ended; `waits` if its end is then to be waited for."""
+        """Set the function that ends the running call; `waits` if the outcome waits for that end."""
         with self._call.lock:
             self._stopper = stopper
             self._waits = waits
@@ -177,7 +178,7 @@ class Attempt(ThreadJob):
         self.settle(None, Failure(kind, text, output))
 
     def settle(self, value: Any, failure: Failure | None) -> None:
-        """Report the outcome, unless one has been reported. That it was stopped outweighs what came of it."""
+        """Report the outcome, unless one has been reported; that the attempt was stopped takes precedence."""
         try:
             call = self._cell.pop()
         except IndexError:
@@ -188,7 +189,7 @@ class Attempt(ThreadJob):
             failure = Failure("LOST", f"{failure.text}; it may have handed on what it had changed", failure.output)
         if doom is not None:
             value = None
-            # One that is not waited for may end by chance before this, and then would leave an output or not.
+            # One that is not waited for may happen to end before this; its output would depend on chance.
             output = failure.output if failure is not None and self._waits else ""
             failure = Failure(doom.kind, doom.text, output)
         call.end_attempt(value, failure)
@@ -201,7 +202,7 @@ class Attempt(ThreadJob):
         self.stop("TIMEOUT", f"no result after {self._call.service.policy.timeout:g} s")
 
     def _on_silence(self) -> None:
-        """Stop if there was no heartbeat for too long; otherwise look again when it would be."""
+        """Stop if there was no heartbeat for too long; otherwise look again when the next is due."""
         heartbeat = self._call.service.policy.heartbeat
         assert heartbeat is not None
         rest = self._beat_at + heartbeat - monotonic()
@@ -261,21 +262,21 @@ class Call:
         self._timer: Timer | None = None
 
     def enter(self) -> None:
-        """Make the next attempt, as soon as the limits of the service allow."""
+        """Make the next attempt as soon as the limits of the service allow."""
         if self._gate is None:
             self.launch()
         else:
             self._gate.enter(self)
 
     def launch(self) -> None:
-        """Make the next attempt, as soon as it has what it claims."""
+        """Make the next attempt as soon as it has what it claims."""
         if self._turns is None:
             self.proceed()
         else:
             self._turns.enter(self)
 
     def proceed(self) -> None:
-        """Make the next attempt now, or as soon as it may begin."""
+        """Make the next attempt as soon as it may begin."""
         if self._may_begin is not None and not self.over and not self._may_begin():
             self._clock.after(LOOK_SECONDS, self.proceed)
             return
@@ -312,7 +313,7 @@ class Call:
                 self._turns.admit()
 
     def end_attempt(self, value: Any, failure: Failure | None) -> None:
-        """Take an attempt's outcome: report it, or try again after a pause."""
+        """Take an attempt's outcome: report it, or retry after a pause."""
         if self.seen is not None:
             self.seen.attempted(failure)
         self._leave()
@@ -331,7 +332,7 @@ class Call:
         if is_over or allowance is None:
             self._finish(None, cancelled_failure())
         else:
-            # Before the pause, so that who dies during it has told that this attempt has failed.
+            # Before the pause, so that the failed attempt is recorded if this process dies during it.
             allowance.before_next(partial(self._enter_after, pause))
 
     def _enter_after(self, pause: float) -> None:
@@ -341,10 +342,7 @@ class Call:
                 self._timer = self._clock.after(pause, self.enter)
 
     def is_pausing(self, announced: int) -> bool:
-        """Return whether it is between two attempts.
-
-        All that were announced have failed, and no outcome is reported.
-        """
+        """Return whether it is between two attempts: all announced ones have failed, and no outcome is reported."""
         with self.lock:
             return self._attempt is None and self.attempts >= announced and bool(self._cell)
 
@@ -370,21 +368,21 @@ class Call:
 
 
 class Host(Protocol):
-    """What the launches of a kind of service need of the caller that they are made for."""
+    """The part of a `Caller` that the kinds of services use."""
 
     folder: Path | None
     lender: Lender | None
     threads: Threads
 
     def keep(self, name: str, make: Callable[[Any], Kept]) -> Kept:
-        """Return what the services of a kind share, made for the first of them."""
+        """Return an object that the services of a kind share, made for the first of them."""
 
     def open_threads(self, jobs: int, farewell: Callable[[], None]) -> Threads:
-        """Open a further pool of threads, for calls that only wait."""
+        """Open another pool of threads, for calls that only wait."""
 
 
 def _no_function(*_arguments: Any, **_keywords: Any) -> None:
-    raise AssertionError("an attempt that is run in a thread has been given its function")
+    raise AssertionError("an attempt gets its function before it runs in a thread")
 
 
 __all__ = ["Attempt", "Call", "Host", "cancelled_failure"]

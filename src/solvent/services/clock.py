@@ -1,10 +1,10 @@
-"""One thread that wakes whoever asked to be woken.
+"""One thread that calls functions at given times.
 
-Time-outs, pauses before retries, paces and replayed durations all wait here, in one heap, so ten thousand of them
-cost ten thousand entries and not a thread each. What is woken must be brief: it holds up the others.
+Time-outs, pauses before retries, rates and replayed durations all wait here, in one heap, so ten thousand of them cost
+ten thousand entries and not a thread each. The functions must be brief: they delay the others.
 
-A cancelled timer stays in the heap until its time comes; when more than half of them are cancelled, they are swept
-out, so long time-outs of short calls do not pile up.
+A cancelled timer stays in the heap until its time comes; when more than half of them are cancelled, they are removed,
+so long time-outs of short calls do not accumulate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MIN_SWEEP = 64
 
 
 class Timer:
-    """Something to be called at some time, unless it is cancelled before."""
+    """A function to be called at some time, unless it is cancelled before."""
 
     __slots__ = ("_clock", "function")
 
@@ -33,14 +33,14 @@ class Timer:
         self.function: Callable[[], None] | None = function
 
     def cancel(self) -> None:
-        """Leave it."""
+        """Do not call it."""
         if self.function is not None:
             self.function = None
             self._clock.note_cancelled()
 
 
 class Clock:
-    """A heap of timers and the thread that watches over it, which is started by the first of them."""
+    """A heap of timers and their thread, which is started by the first of them."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Timer]] = []
@@ -51,7 +51,7 @@ class Clock:
         self._closed = False
 
     def after(self, seconds: float, function: Callable[[], None]) -> Timer:
-        """Have a function called in the clock's thread, some seconds from now."""
+        """Call a function in the clock's thread, some seconds from now."""
         timer = Timer(self, function)
         entry = (monotonic() + seconds, next(self._numbers), timer)
         with self._change:
@@ -64,7 +64,7 @@ class Clock:
         return timer
 
     def note_cancelled(self) -> None:
-        """Count a cancelled timer, and sweep if most of them are."""
+        """Count a cancelled timer, and remove all of them if they are the majority."""
         with self._change:
             self._cancelled += 1
             if self._cancelled > MIN_SWEEP and self._cancelled > len(self._heap) // 2:
@@ -73,7 +73,7 @@ class Clock:
                 self._cancelled = 0
 
     def close(self) -> None:
-        """End the thread; what has not been called by now never will."""
+        """End the thread and drop all timers."""
         with self._change:
             self._closed = True
             self._heap.clear()
@@ -89,7 +89,7 @@ class Clock:
                 report_fault()
 
     def _next(self) -> Callable[[], None] | None:
-        """Wait for the next timer that is due and give its function; nothing once the clock is closed."""
+        """Wait for the next timer and return its function; `None` once the clock is closed."""
         with self._change:
             while not self._closed:
                 if not self._heap:

@@ -1,9 +1,9 @@
-"""Python functions in an executor that the user brought along: a pool of `concurrent.futures`, of Dask, of MPI.
+"""Python functions in an executor of the user: a pool of `concurrent.futures`, of Dask, of MPI.
 
-What such an executor cannot do, we cannot either. A call that has begun is not stopped, its result is dropped. A
-time-out counts from when the executor says that the call runs (it is looked at only now and then, so it may have up
-to twice its time); Dask never says so, and there it counts from the start of the call, with the time in Dask's queue.
-Signs of life reach us from threads of this process only.
+Such an executor sets the limits. A call that has begun is not stopped; its result is dropped. A time-out counts from
+when the executor reports that the call runs (this is polled, so a call may have up to twice its time); Dask never does,
+and there it counts from the start of the call, with the time in Dask's queue. Heartbeats arrive from threads of this
+process only.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Answer: TypeAlias = tuple[bytes | None, str, str]
 def in_executor(
     service: Service, function: Callable[..., Any], executor: Executor, *, lends: bool = False
 ) -> Callable[[Attempt], None]:
-    """Make a launch that runs a function in an executor; only to threads of this process can resources be lent."""
+    """Return a launch that runs a function in an executor; resources can be lent to threads of this process only."""
     submit: Callable[[Attempt], Future[Any]]
     if isinstance(executor, ThreadPoolExecutor):
         submit = _near(function, executor)
     elif lends:
         raise WorkflowProblem(
             "W163",
-            f"service `{service.name}`: resources do not get through a {type(executor).__name__}",
+            f"service `{service.name}`: resources cannot be used in a {type(executor).__name__}",
             hint="use Solvent's own threads or worker processes",
         )
     elif service.policy.heartbeat is None:
@@ -51,7 +51,7 @@ def in_executor(
     else:
         raise WorkflowProblem(
             "W178",
-            f"service `{service.name}`: signs of life do not get through a {type(executor).__name__}",
+            f"service `{service.name}`: heartbeats cannot be sent from a {type(executor).__name__}",
             hint="use Solvent's own threads or worker processes, or a `timeout` instead of a `heartbeat`",
         )
 
@@ -59,7 +59,7 @@ def in_executor(
         try:
             future = submit(attempt)
         except (BrokenExecutor, RuntimeError) as error:
-            attempt.fail("LOST", f"the executor takes no calls: {cause_of(error)}")
+            attempt.fail("LOST", f"the executor accepts no calls: {cause_of(error)}")
             return
         attempt.on_stop(lambda: _drop(future))
         future.add_done_callback(lambda future: _report(attempt, future))
@@ -88,8 +88,7 @@ def _far(packed: bytes, executor: Executor) -> Callable[[Attempt], Future[Answer
 
     def submit(attempt: Attempt) -> Future[Answer]:
         data = pickle.dumps((attempt.arguments, attempt.keywords, attempt.identity), 5)
-        # Each call has a number of its own, since Dask takes calls of the same function with the same arguments for
-        # one and the same.
+        # Each call has a number of its own, since Dask runs calls of a function with equal arguments only once.
         future = executor.submit(run_far, packed, data, next(numbers))
         attempt.begin_when(future.running if tells else _surely)
         return future
@@ -100,8 +99,8 @@ def _far(packed: bytes, executor: Executor) -> Callable[[Attempt], Future[Answer
 def run_far(packed: bytes, data: bytes, _number: int) -> Answer:
     """Run a function in another process.
 
-    What comes back can always be passed on: the result as bytes, or text. Left to themselves, executors hang (Dask) or
-    break (the library's) when a result or an exception cannot be.
+    The result is bytes, or text, which can always be passed on. Executors hang (Dask) or break (the library's) on a
+    result or an exception that cannot be.
     """
     try:
         arguments, keywords, identity = pickle.loads(data)  # noqa: S301 -- from our own main process
@@ -117,7 +116,7 @@ def run_far(packed: bytes, data: bytes, _number: int) -> Answer:
 
 
 class FarJob(ThreadJob):
-    """What a function that runs elsewhere knows of its call: which it is."""
+    """The call of a function that runs elsewhere."""
 
     __slots__ = ("_identity",)
 
@@ -127,7 +126,7 @@ class FarJob(ThreadJob):
 
     @property
     def identity(self) -> CallIdentity | None:
-        """Which call it is."""
+        """The identity of the call."""
         return self._identity
 
 

@@ -1,12 +1,12 @@
-"""What comes back from a call that did not succeed.
+"""The failure of a call.
 
-A failure has a kind, a cause in one line, and the end of what the service had to say, cut to a bound: a service
-that prints a hundred megabytes must not fill the memory of those who only want to know why it failed.
+A failure has a kind, a cause in one line, and the end of the service's output, of limited length: a service that prints
+a hundred megabytes must not fill the memory.
 
     FAILED     the service raised, exited with an error, or answered with one
-    TIMEOUT    it took too long, or gave no sign of life for too long
-    CANCELLED  nobody wanted the result any more
-    LOST       whatever ran it is gone (a killed worker process, a broken pool); it may or may not have happened
+    TIMEOUT    it took too long, or sent no heartbeat for too long
+    CANCELLED  its result was no longer wanted
+    LOST       its process or pool is gone; the call may or may not have had an effect
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Failure(msgspec.Struct, frozen=True):
     attempts: int = 1
 
     def __post_init__(self) -> None:
-        """Make texts legible: they may have names of files that are no UTF-8."""
+        """Escape lone surrogates: texts may contain names of files that are not UTF-8."""
         for name in ("text", "output"):
             said = getattr(self, name)
             if not said.isascii():
@@ -44,37 +44,37 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 Done: TypeAlias = Callable[[Any, Failure | None, int], None]
-"""What is told the outcome of a call: its value, or the failure, and the number of attempts."""
+"""Called with the outcome of a call: its value, or the failure, and the number of attempts."""
 
 
 def legible(text: str) -> str:
-    """Write half characters (lone surrogates) as what they are: no record and no terminal takes them."""
+    """Escape lone surrogates, which neither records nor terminals accept."""
     return text.encode(errors="backslashreplace").decode()
 
 
 def one_line(text: str) -> str:
-    """Put a text into one line of bounded length."""
+    """Return a text as one line of limited length."""
     line = " ".join(text[: 4 * MAX_TEXT].split())
     return line if len(line) <= MAX_TEXT else line[: MAX_TEXT - 1] + "…"
 
 
 def tail(text: str, max_length: int = MAX_OUTPUT) -> str:
-    """Keep the end of a text."""
+    """Return the end of a text."""
     return text if len(text) <= max_length else "…" + text[1 - max_length :]
 
 
 def cause_of(error: BaseException) -> str:
-    """Name an exception in one line, as Python does: `ValueError: no such column`."""
+    """Describe an exception in one line, as Python does: `ValueError: no such column`."""
     name = type(error).__name__
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 -- an exception whose text cannot be made is still to be reported
+    except Exception:  # noqa: BLE001 -- an exception without a text must still be reported
         text = "(its text could not be made)"
     return one_line(f"{name}: {text}" if text else name)
 
 
 def frames_of(trace: TracebackType | None) -> str:
-    """List where an exception came through, without source lines: these would have to be read from disk."""
+    """List the frames of a traceback, without source lines: these would have to be read from disk."""
     lines = list[str]()
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -86,7 +86,7 @@ def frames_of(trace: TracebackType | None) -> str:
 
 
 class Told(Exception):
-    """A failure that a function of ours has words for: neither the exception's name nor its frames say more."""
+    """A failure with a text of its own, reported without the exception's name and frames."""
 
     def __init__(self, text: str, output: str = "") -> None:
         super().__init__(text)
@@ -94,7 +94,7 @@ class Told(Exception):
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Make a failure of what a function raised; the first frame is ours and says nothing."""
+    """Return the failure for an exception of a function, without the first frame, which is ours."""
     if isinstance(error, Told):
         return Failure("FAILED", one_line(str(error)), tail(error.output))
     trace = error.__traceback__

@@ -1,8 +1,8 @@
-"""How a function gets into a worker process.
+"""Encodes functions for worker processes.
 
-By name wherever possible: as `pickle` does, or, where a decorator has taken the function's name in its module, by
-that name and a look behind the decorator (`__wrapped__` or `function`). Functions without a name of their own
-(lambdas, inner functions) need `cloudpickle`, which is used if it is installed.
+By name wherever possible: as `pickle` does, or, where a decorator has replaced the function in its module, by that name
+and the decorator's `__wrapped__` or `function`. Functions without a name of their own (lambdas, inner functions) need
+`cloudpickle`, which is used if it is installed.
 
 A function of the main script is found by running that script again in the worker, under another `__name__`, as
 `multiprocessing` does; so a script that starts worker processes needs `if __name__ == "__main__":`.
@@ -28,10 +28,10 @@ _MAIN = {"__main__", "__mp_main__"}
 
 
 def pack_function(name: str, function: Callable[..., Any], *, is_far: bool = False) -> bytes:
-    """Make the bytes from which a worker process gets a service's function.
+    """Encode a service's function for a worker process.
 
-    One that may be on another machine (`is_far`) cannot run the main script again, so functions of that go by value if
-    they can.
+    A process that may be on another machine (`is_far`) cannot run the main script again, so functions of the script are
+    sent by value if possible.
     """
     module = getattr(function, "__module__", None)
     if is_far and module == "__main__" and not isinstance(by_value := _by_value(function), Exception):
@@ -54,7 +54,7 @@ def pack_function(name: str, function: Callable[..., Any], *, is_far: bool = Fal
 
 
 def unpack_function(data: bytes | bytearray) -> Callable[..., Any]:
-    """Get a function in a worker process."""
+    """Decode a function in a worker process."""
     main, (how, *what) = pickle.loads(data)  # noqa: S301 -- from our own main process
     with importing():
         if main is not None:
@@ -85,7 +85,7 @@ def _by_name(function: Callable[..., Any]) -> tuple[str, str, str, str] | None:
 
 
 def _by_value(function: Callable[..., Any]) -> tuple[str, bytes] | Exception:
-    """Return the function's bytes, or why there are none: `cloudpickle` is missing, or cannot pickle it either."""
+    """Return the pickled function, or the error: `cloudpickle` is missing, or cannot pickle it either."""
     try:
         cloudpickle = importlib.import_module("cloudpickle")
         return ("pickle", cloudpickle.dumps(function))

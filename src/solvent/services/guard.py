@@ -1,12 +1,11 @@
 """Ends the commands and worker processes of a process that was killed.
 
-A process that is killed by SIGKILL ends nothing, and its commands would go on, perhaps while others make the same calls
-again. So a small shell waits beside it, in a session of its own: it reads which process groups have begun and ended,
-until the pipe ends. What has not ended by then it ends: asks (TERM), and after a grace does not ask any more (KILL).
-A process group is struck off before its number can become another's.
+A process that is killed by SIGKILL cannot end its commands, and they would continue, perhaps while others repeat the
+same calls. So a small shell waits beside it, in a session of its own: it reads which process groups have begun and
+ended, until the pipe ends. It ends the remaining groups by SIGTERM, and after a grace period by SIGKILL. A process
+group is removed before its number can be reused.
 
-The end of the pipe is the end of all who have it. So a process that a service has split off, without another program,
-lets it go at once: it may live longer.
+The pipe ends when all processes that hold it have ended. So a process that a service has forked closes it at once.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ for one in $all; do kill -s KILL -- "-$one"; done
 
 
 MAX_SECONDS = 1.0
-"""How long its end is waited for, which comes at once."""
+"""How long to wait for its end, which comes at once."""
 
 
 class Guard:
-    """Knows which process groups this process has; for any thread."""
+    """Keeps the process groups of this process; for any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,21 +49,21 @@ class Guard:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self, group: int) -> None:
-        """Have a process group ended when this process is killed."""
+        """End a process group when this process is killed."""
         with self._lock:
             self._groups.add(group)
             if not self._tell("+", group):
                 self._start()
 
     def end(self, group: int) -> None:
-        """Leave a process group alone, which has ended and whose number is not free yet."""
+        """Forget a process group that has ended and whose number is not free yet."""
         with self._lock:
             if group in self._groups:
                 self._groups.discard(group)
                 self._tell("-", group)
 
     def close(self) -> None:
-        """Let it end, at the end of this process."""
+        """End it, at the end of this process."""
         with self._lock:
             pipe = self._pipe()
             if pipe is not None and self._process is not None:
@@ -74,7 +73,7 @@ class Guard:
                 self._process = None
 
     def forget(self) -> None:
-        """Have nothing to do with it, in a process that was split off: it is the other's, who may hold the lock."""
+        """Forget it in a forked process: it belongs to the parent, which may hold the lock."""
         pipe, process = self._pipe(), self._process
         self._lock, self._groups, self._process = threading.Lock(), set(), None
         if pipe is not None and process is not None:
@@ -91,7 +90,7 @@ class Guard:
         try:
             pipe.write(f"{what} {group}\n".encode())
         except OSError:
-            # Somebody has killed it: the next one is told everything.
+            # It was killed: the next one gets all groups.
             return False
         return True
 

@@ -7,16 +7,14 @@ address does not name are added to its query; any other method sends `{"argument
 Options:
 
     headers     further headers
-    max_output  bytes that the answer may have (64 MiB)
+    max_output  limit of the answer in bytes (64 MiB)
 
-In a run that is recorded the header `Idempotency-Key` names the call, unless the service has one of its own: the same
-whenever this call is made, also after a crash and a resumption.
+In a recorded run the header `Idempotency-Key` identifies the call, unless the service sets one of its own: the same
+whenever this call is made, also after a crash. In a traced run the header `traceparent` names the span of the attempt.
 
-In a run that is traced the header `traceparent` names the span of the attempt.
-
-A status of 400 and above is a failure, with the beginning of the answer. Failures tell the address without its query
-and without what is before an `@`. An answer that says it is JSON is read as
-such, an empty one is nothing, any other is text. All calls share one client, and threads of their own.
+A status of 400 and above is a failure, with the beginning of the answer. Failures show the address without its query
+and without user and password. An answer of a JSON type is parsed, an empty one is `None`, any other is text. All calls
+share one client, and have threads of their own.
 
 The client needs the extra `http` (`solvent.services.http_client`).
 """
@@ -48,7 +46,7 @@ _WITHOUT_BODY = {"GET", "HEAD", "DELETE", "OPTIONS"}
 
 
 def make_http(service: Service, caller: Host) -> Callable[[Attempt], None]:
-    """Make the launch of an HTTP call."""
+    """Return the launch of an HTTP call."""
     _check(service)
     try:
         from solvent.services.http_client import MAX_CONNECTIONS, BadAddress, Client, NoAnswer, Request
@@ -72,7 +70,7 @@ def make_http(service: Service, caller: Host) -> Callable[[Attempt], None]:
         except NoArgument as error:
             raise Told(str(error)) from None
         except BadAddress as error:
-            raise Told(f"{service.method}: its address is none: {error}") from None
+            raise Told(f"{service.method}: its address is invalid: {error}") from None
         except NoAnswer as error:
             raise Told(f"{service.method} {_told(address)}: {error}") from None
 
@@ -94,18 +92,18 @@ def _check(service: Service) -> None:
     unknown = sorted(set(service.options) - _OPTIONS)
     problem = ""
     if not service.target.startswith(("http://", "https://", "{")):
-        problem = f"`{_told(service.target)}` is no address of HTTP"
+        problem = f"`{_told(service.target)}` is not an HTTP address"
     elif unknown:
         problem = f"there is no option `{unknown[0]}`"
     elif not isinstance(service.options.get("headers", {}), dict):
-        problem = "`headers` must name headers and their values"
+        problem = "`headers` must be a mapping of names to values"
     if problem:
         hint = f"options are {', '.join(sorted(_OPTIONS))}"
         raise WorkflowProblem("W182", f"service `{service.name}`: {problem}", hint=hint)
 
 
 def _result(answer: Answer) -> Any:
-    """Return the result that an answer has."""
+    """Return the result of an answer."""
     kind = answer.headers.get("content-type", "")
     text = answer.data.decode(_encoding(kind), errors="replace")
     if answer.status >= 400:
@@ -118,11 +116,11 @@ def _result(answer: Answer) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Told(f"what it answered is no JSON: {error}", text[:MAX_OUTPUT]) from None
+        raise Told(f"its answer is not JSON: {error}", text[:MAX_OUTPUT]) from None
 
 
 def _encoding(kind: str) -> str:
-    """Return the encoding that the type of an answer names, if there is one of this name."""
+    """Return the encoding that the type of an answer names, if it exists."""
     found = _CHARSET.search(kind)
     try:
         return codecs.lookup(found[1]).name if found else "utf-8"
@@ -131,10 +129,10 @@ def _encoding(kind: str) -> str:
 
 
 def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
-    """Put a request together."""
+    """Return the parts of a request."""
     arguments, keywords = attempt.arguments, attempt.keywords
     target, method = service.target, service.method.upper()
-    # An address that is an argument as a whole is taken as it is.
+    # An address that is nothing but an argument is not quoted.
     whole = target.startswith("{") and target.endswith("}")
     address = fill(target, arguments, keywords, text_of if whole else _quoted)
     headers = {name: text_of(value) for name, value in service.options.get("headers", {}).items()}
@@ -158,7 +156,7 @@ def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
 
 
 def _told(address: str) -> str:
-    """Return what may be told of an address: who is let in, and the query, may be secret."""
+    """Return an address without user, password and query, which may be secret."""
     scheme, sign, rest = address.partition("://")
     if not sign:
         return _QUERY.split(address)[0].rpartition("@")[2]
@@ -171,7 +169,7 @@ def _quoted(value: Any) -> str:
 
 
 def _with_query(address: str, query: dict[str, Any]) -> str:
-    """Add keywords to an address, after the query that it has already and before its fragment."""
+    """Add keywords to an address, after its query and before its fragment."""
     before, sign, fragment = address.partition("#")
     added = urlencode({name: _query_value(value) for name, value in query.items()}, doseq=True)
     joint = "" if before.endswith(("?", "&")) else "&" if "?" in before else "?"

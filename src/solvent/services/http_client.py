@@ -1,9 +1,9 @@
 """The HTTP client of `solvent.services.http`: requests that another thread can end. It needs urllib3.
 
-urllib3 blocks, so each request has a thread of its own. A thread cannot be ended, but the connection that it waits for
-can: `Request.cut` shuts the connection down, and whatever the thread sends or reads on it ends with an error. urllib3
-takes connections from a pool and returns them without a notice, hence each connection notes which request it serves. A
-request only cuts a connection that still serves it, and a connection that was cut is opened again by the next request.
+urllib3 blocks, so each request has a thread of its own. A thread cannot be ended, but its connection can: `Request.cut`
+shuts the connection down, and the thread gets an error. urllib3 takes connections from a pool and returns them without
+a notice, hence each connection records which request it serves. A request only cuts a connection that still serves it,
+and a connection that was cut is opened again by the next request.
 
 Redirects are followed here and not by urllib3, which would send a POST again after 301 and 302 where browsers do not.
 """
@@ -43,7 +43,7 @@ _serving = threading.local()
 
 
 class BadAddress(Exception):
-    """No request can be sent to this address; the text does not repeat it."""
+    """No request can be sent to this address; the text does not quote it."""
 
 
 class NoAnswer(Exception):
@@ -69,7 +69,7 @@ class Request:
         self._line: Any = None
 
     def serve(self, connection: _Connection) -> None:
-        """Note that a connection is about to serve this request."""
+        """Record that a connection is about to serve this request."""
         with _lock:
             if self._is_cut:
                 raise NoAnswer("the request was cut off")
@@ -81,7 +81,7 @@ class Request:
             self._line = connection.sock
 
     def cut(self) -> None:
-        """End the request, wherever it is; one that resolves a name or connects ends with that."""
+        """End the request; one that resolves a name or connects ends after that."""
         with _lock:
             self._is_cut = True
             connection = self._connection
@@ -89,11 +89,11 @@ class Request:
                 return
             connection.was_cut = True
             found: Any = connection.sock or self._line
-            # TLS within TLS is no socket, but has one.
+            # TLS within TLS is not a socket, but has one.
             line = found if isinstance(found, socket.socket) else getattr(found, "socket", None)
             if line is not None:
                 with suppress(OSError):
-                    # Not its own method: that of TLS would have the other thread read what is encrypted.
+                    # Not its own method: that of TLS would make the other thread read encrypted bytes.
                     socket.socket.shutdown(line, socket.SHUT_RDWR)
 
 
@@ -111,10 +111,10 @@ class _Connection(HTTPConnection):
         _serving.request.serve(self)
 
     def request(self, *arguments: Any, **keywords: Any) -> None:
-        """Send a request; only connecting has a limit of time."""
+        """Send a request; only connecting has a time limit."""
         _serving.request.serve(self)
         if self.sock is None:
-            # It notes the socket, too.
+            # It records the socket, too.
             self.connect()
         self.timeout = None
         super().request(*arguments, **keywords)
@@ -133,7 +133,7 @@ class _SecurePool(urllib3.HTTPSConnectionPool):
 
 
 class Client:
-    """What all requests of a caller share: connections that are kept open."""
+    """The connections that all requests of a caller share."""
 
     def __init__(self) -> None:
         self._managers: dict[str, urllib3.PoolManager] = {}
@@ -149,9 +149,9 @@ class Client:
         max_bytes: int,
         on_data: Callable[[], None],
     ) -> Answer | None:
-        """Send a request and read the answer; nothing if it has more than `max_bytes` bytes.
+        """Send a request and return the answer; `None` if it has more than `max_bytes` bytes.
 
-        `on_data` is called whenever some of the answer has come.
+        `on_data` is called whenever a part of the answer arrives.
         """
         _serving.request = request
         url = _url_of(address)
@@ -169,23 +169,23 @@ class Client:
                     # Read to its end, so that the connection can serve the next request.
                     response.read(_CHUNK_BYTES, decode_content=False)
             except BadAddress as error:
-                raise NoAnswer(f"it redirected to an address that is none: {error}") from None
+                raise NoAnswer(f"it redirected to an invalid address: {error}") from None
             except HTTPError as error:
                 raise NoAnswer(_cause_of(error)) from None
             finally:
-                # A connection whose answer was read to its end has gone back by now, and stays open.
+                # A connection whose answer was read to its end is back in the pool by now, and stays open.
                 response.close()
             method, headers, body = _redirected(response.status, url, target, method=method, headers=headers, body=body)
             url = target
         raise NoAnswer(f"it redirected more than {MAX_REDIRECTS} times")
 
     def close(self) -> None:
-        """Close the connections that nothing uses."""
+        """Close unused connections."""
         for manager in list(self._managers.values()):
             manager.clear()
 
     def _send(self, method: str, url: Url, headers: dict[str, str], body: bytes | None) -> BaseHTTPResponse:
-        """Send a request; the answer is still to be read."""
+        """Send a request and return the answer, still unread."""
         try:
             return self._manager_for(url).urlopen(
                 method,
@@ -196,7 +196,7 @@ class Client:
                 # A call that fails is repeated by its policy.
                 retries=False,
                 preload_content=False,
-                # The policy limits the time; only a host that does not even take the connection is given up here.
+                # The policy limits the time; only a host that does not accept the connection is given up here.
                 timeout=Timeout(connect=CONNECT_SECONDS, read=None),
             )
         except LocationValueError as error:
@@ -204,11 +204,11 @@ class Client:
         except HTTPError as error:
             raise NoAnswer(_cause_of(error)) from None
         except ValueError:
-            # The text of the error has the header, which may be secret.
+            # The text of the error contains the header, which may be secret.
             raise NoAnswer("its method or a header has characters that HTTP does not allow") from None
 
     def _manager_for(self, url: Url) -> urllib3.PoolManager:
-        """Return what has the connections to a host: straight, or through the proxy that the environment names."""
+        """Return the pool for a host: direct, or through the proxy that the environment names."""
         proxy = _proxy_for(url)
         with _lock:
             if proxy not in self._managers:
@@ -242,8 +242,8 @@ def _url_of(address: str) -> Url:
     try:
         url = parse_url(address)
     except (LocationValueError, UnicodeError):
-        # Where the host of such an address begins is not known, so the error repeats none of it.
-        raise BadAddress("it cannot be read") from None
+        # Where the host of such an address begins is unknown, so the error quotes none of it.
+        raise BadAddress("it cannot be parsed") from None
     if url.scheme not in _PORTS:
         raise BadAddress("it begins neither with http:// nor with https://")
     if not url.host:
@@ -264,10 +264,10 @@ def _basic(auth: str) -> str:
 def _redirected(
     status: int, url: Url, target: Url, *, method: str, headers: dict[str, str], body: bytes | None
 ) -> tuple[str, dict[str, str], bytes | None]:
-    """Return what to send to the address that an answer names, as browsers do (RFC 9110, 15.4)."""
+    """Return method, headers and body for a redirection, as browsers do (RFC 9110, 15.4)."""
     headers = {name: value for name, value in headers.items() if name not in {"cookie", "host"}}
     if _origin(target) != _origin(url) and not _is_upgrade(url, target):
-        # Who may enter there need not be known here.
+        # Another host must not get the password.
         headers.pop("authorization", None)
     if method != "HEAD" and (status in {302, 303} or (status == 301 and method == "POST")):
         return "GET", {name: value for name, value in headers.items() if not name.startswith("content-")}, None
@@ -293,13 +293,13 @@ def _read(response: BaseHTTPResponse, max_bytes: int, on_data: Callable[[], None
 
 
 def _chunks(response: BaseHTTPResponse) -> Iterator[bytes]:
-    """Yield what has come as soon as it has, decompressed; never more than one chunk is in memory."""
+    """Yield parts of the answer as they arrive, decompressed; at most one chunk is in memory."""
     while chunk := response.read1(_CHUNK_BYTES, decode_content=True):
         yield chunk
 
 
 def _cause_of(error: BaseException) -> str:
-    """Return why a request failed, in the words of the innermost error: those of urllib3 repeat the address."""
+    """Return why a request failed, by the innermost error: the texts of urllib3 quote the address."""
     if isinstance(error, DecodeError):
         return "its answer cannot be decompressed"
     for _ in range(_MAX_CAUSES):
@@ -308,7 +308,7 @@ def _cause_of(error: BaseException) -> str:
             break
         error = inner
     if isinstance(error, ConnectTimeoutError) or (isinstance(error, TimeoutError) and error.errno is None):
-        # Only connecting has a limit of time here.
+        # Only connecting has a time limit here.
         return f"no connection after {CONNECT_SECONDS:g} s"
     if isinstance(error, OSError | http.client.IncompleteRead | http.client.RemoteDisconnected):
         return str(error) or type(error).__name__

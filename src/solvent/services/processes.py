@@ -1,20 +1,18 @@
-"""A pool of worker processes with a short way to them and back.
+"""A pool of worker processes.
 
     start ─ pickle ─▶ inbox ──▶ one thread ──▶ pipe of a worker ──▶ function(…)
     done ◀───────────────────── one thread ◀── pipe of a worker ◀── result
 
-One thread does all the writing, reading and keeping of books, so there are no locks; calls and wishes reach it through
-a list. It gives each worker some calls in advance, so a worker need not wait for the next one; if another worker has
-nothing to do while these are stuck behind a long call, they are asked back.
+One thread does all the writing, reading and bookkeeping, so there are no locks; calls and requests reach it through a
+list. It gives each worker some calls in advance, so a worker need not wait for the next one; if another worker is idle
+while these are stuck behind a long call, they are asked back.
 
-A worker that dies takes only the call it was running with it (kind `LOST`); the others go to its successor. A call
-that is cancelled or takes too long is ended by killing its worker. If workers die before they are ready, several
-times in a row, the waiting calls fail.
+A worker that dies loses only the call it was running (kind `LOST`); the others go to its successor. A call that is
+cancelled or takes too long is ended by killing its worker. If workers die before they are ready, several times in a
+row, the waiting calls fail.
 
-*One worker.* The main process's side of one worker process: its pipes, and the calls it has been given.
-
-A worker runs its calls in the order in which it got them and answers in that order, so the first of `given` is the
-one that runs. Nothing here waits: what a pipe does not take stays in `_unsent`.
+A worker runs its calls in the order in which it got them and answers in that order, so the first of `given` is the one
+that runs. Nothing blocks: bytes that a pipe does not accept stay in `_unsent`.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ _DEPTH = "SOLVENT_WORKER_DEPTH"
 
 
 def depth_here() -> int:
-    """Return how many worker processes this process is within: 0 outside of all."""
+    """Return how deeply this process is nested in worker processes: 0 outside of all."""
     return int(os.environ.get(_DEPTH, "0"))
 
 
@@ -109,7 +107,7 @@ class WorkerProcess:
         finally:
             for pipe in pipes:
                 os.close(pipe)
-        # The worker ends itself when its pipe does, unless the function that it runs lets no other thread run.
+        # The worker ends itself when its pipe does, unless its function blocks all other threads.
         GUARD.begin(self.process.pid)
         for pipe in (self.calls, self.results, self.control):
             os.set_blocking(pipe, False)
@@ -126,7 +124,7 @@ class WorkerProcess:
         self._unsent: deque[bytearray | memoryview] = deque()
 
     def give(self, parcel: Parcel, function: bytes) -> None:
-        """Hand it a call, and the function before the first call of it."""
+        """Send it a call, and the function before the first call of it."""
         if parcel.function not in self._functions:
             self._functions.add(parcel.function)
             self._add(FUNCTION, parcel.function, function)
@@ -137,7 +135,7 @@ class WorkerProcess:
             self.note_first()
 
     def _add(self, kind: int, number: int, payload: bytes, before: bytes = b"") -> None:
-        """Have a frame written: together with those around it, or from where it is if it is long."""
+        """Queue a frame: joined to those before it, or without a copy if it is long."""
         if not self._unsent or not isinstance(self._unsent[-1], bytearray):
             self._unsent.append(bytearray())
         last = self._unsent[-1]
@@ -149,13 +147,13 @@ class WorkerProcess:
             self._unsent.append(memoryview(payload))
 
     def note_first(self) -> None:
-        """Note that the first of its calls begins about now."""
+        """Record that the first of its calls begins about now."""
         if self.given:
             self.first_since = monotonic()
             self.given[0].target.begin()
 
     def flush(self) -> bool:
-        """Write what the pipe takes; false if something is left."""
+        """Write what the pipe accepts; return false if something is left."""
         while self._unsent:
             try:
                 first = self._unsent[0]
@@ -163,7 +161,7 @@ class WorkerProcess:
             except BlockingIOError:
                 return False
             except OSError:
-                self._unsent.clear()  # It is dead, which its other pipe will say.
+                self._unsent.clear()  # It is dead, which its other pipe will show.
                 break
             if written == len(first):
                 self._unsent.popleft()
@@ -174,7 +172,7 @@ class WorkerProcess:
         return True
 
     def read(self) -> tuple[list[tuple[int, int, bytes | bytearray | None]], bool]:
-        """Read what has arrived; the second tells whether there may be more at once."""
+        """Return the frames that have arrived, and whether there may be more at once."""
         try:
             data = os.read(self.results, CHUNK)
         except OSError:
@@ -184,7 +182,7 @@ class WorkerProcess:
     def ask_back(self) -> None:
         """Ask for the calls that it has not begun."""
         self.is_asked_back = True
-        # An error means it is dead, which its other pipe will say.
+        # An error means it is dead, which its other pipe will show.
         with contextlib.suppress(OSError):
             os.write(self.control, b"?")
 
@@ -196,7 +194,7 @@ class WorkerProcess:
     def kill(self) -> None:
         """Kill it and all that it has started."""
         self.is_killed = True
-        # As long as nobody has asked for its exit code, its number cannot have passed to another process.
+        # Until its exit code is read, its number cannot be reused.
         if self.process.returncode is None:
             try:
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -204,13 +202,13 @@ class WorkerProcess:
                 self.process.kill()
 
     def hang_up(self) -> None:
-        """Let it find no more calls, so that it ends."""
+        """Close its pipe of calls, so that it ends."""
         if not self._is_hung_up:
             self._is_hung_up = True
             os.close(self.calls)
 
     def close(self) -> None:
-        """Close the pipes and wait for its end: it is dead, or it ends when it finds no more calls."""
+        """Close the pipes and wait for its end."""
         self.hang_up()
         if not self._has_ended_within(MAX_CLOSE_SECONDS):
             self.kill()
@@ -223,7 +221,7 @@ class WorkerProcess:
             os.close(self.ended)
 
     def _has_ended_within(self, seconds: float | None) -> bool:
-        """Wait for its end, where possible without reaping it: until then its number cannot be another's."""
+        """Wait for its end, where possible without reaping it: until then its number cannot be reused."""
         if self.ended is not None:
             end = select.poll()
             end.register(self.ended, select.POLLIN)
@@ -235,7 +233,7 @@ class WorkerProcess:
         return True
 
     def describe_end(self) -> str:
-        """Return how it ended."""
+        """Describe how it ended."""
         code = self.process.returncode
         if code is not None and code < 0:
             try:
@@ -246,13 +244,13 @@ class WorkerProcess:
 
 
 MAX_AHEAD = 16
-"""Calls that a worker is given, with the one that runs."""
+"""Calls that a worker has at most, with the one that runs."""
 MAX_DEPTH = 2
 """How deep worker processes may start worker processes of their own; each level multiplies their number."""
 STUCK_SECONDS = 0.002
 MAX_STILLBORN = 3
 LOOK_SECONDS = 0.5
-"""How often to look after the workers where the system does not tell of their end."""
+"""How often to check the workers where the system does not report their end."""
 
 
 class Processes:
@@ -283,7 +281,7 @@ class Processes:
 
     def __init__(self, jobs: int | None = None) -> None:
         if os.name != "posix":
-            raise WorkflowProblem("W177", "worker processes need a POSIX system", hint="run it with threads")
+            raise WorkflowProblem("W177", "worker processes need a POSIX system", hint="use threads")
         refuse_run_while_importing()
         if depth_here() >= MAX_DEPTH:
             hint = "run the inner workflow without worker processes"
@@ -293,7 +291,7 @@ class Processes:
         self._function_numbers: dict[bytes, int] = {}
         self._inbox: deque[tuple[str, Any]] = deque()
         self._woken = False
-        # Sockets and not a pipe: one that is closed refuses, while the number of a closed pipe may be another file's.
+        # Sockets and not a pipe: a closed one refuses, while the number of a closed pipe may be another file's.
         self._wake_out, self._wake_in = socket.socketpair()
         self._wake_in.setblocking(False)
         self._lock = threading.Lock()
@@ -308,7 +306,7 @@ class Processes:
         self._closing = False
 
     def add_function(self, name: str, function: Callable[..., Any]) -> int:
-        """Make a function known, before its first call, and give its number."""
+        """Register a function, before its first call, and return its number."""
         packed = pack_function(name, function)
         with self._lock:
             # A pool may serve many runs, which mostly call the same functions.
@@ -318,7 +316,7 @@ class Processes:
             return self._function_numbers[packed]
 
     def put(self, function: int, target: Any) -> None:
-        """Have a target's function called with its arguments; the target is told when it begins, beats and ends."""
+        """Call a function with the target's arguments; the target is notified when it begins, beats and ends."""
         try:
             known = target.identity
             whole = (target.arguments, target.keywords)
@@ -337,7 +335,7 @@ class Processes:
 
     def close(self, *, cancel: bool = False) -> None:
         """End the workers: after all calls, or at once with `cancel`."""
-        # Whoever has woken the thread before may have been interrupted before it did.
+        # A thread that was about to wake it may have been interrupted.
         self._woken = False
         self._tell("cancel" if cancel else "close", None)
         if self._thread is not threading.current_thread():
@@ -347,7 +345,7 @@ class Processes:
         self._inbox.append((what, about))
         if not self._woken:
             self._woken = True
-            # An error means it is full of wishes to wake up, which is enough, or closed.
+            # An error means that it is full, which wakes the thread as well, or closed.
             with contextlib.suppress(OSError):
                 self._wake_in.send(b"!")
         if self._thread is None:
@@ -367,7 +365,7 @@ class Processes:
         try:
             while True:
                 self._distribute()
-                # Only now: what was cancelled while it waited has been dropped just there.
+                # Only now: calls that were cancelled while they waited have just been dropped.
                 if self._closing and not self._all_parcels():
                     return
                 for key, _ in self._selector.select(self._patience()):
@@ -386,7 +384,7 @@ class Processes:
             self._shut()
 
     def _take_inbox(self) -> None:
-        # First the mark, then the list: what is added meanwhile is either seen here or wakes the thread again.
+        # First the mark, then the list: entries added meanwhile are either seen here or wake the thread again.
         self._woken = False
         inbox = self._inbox
         while inbox:
@@ -398,7 +396,7 @@ class Processes:
                 self._stop(about)
             else:
                 self._closing = True
-                # No worker need be started for what nobody wants any more.
+                # No worker need be started for cancelled calls.
                 self._waiting = deque(one for one in self._waiting if not one.target.over)
                 if what == "cancel":
                     for parcel in self._all_parcels():
@@ -410,7 +408,7 @@ class Processes:
         worker = parcel.worker
         if worker is None or parcel not in worker.given:
             return
-        # What has been answered already would make another call the first one, and its turn to die.
+        # An answer that has arrived makes another call the first one, which must not be killed.
         self._listen(worker)
         if worker.given and worker.given[0] is parcel:
             worker.kill()
@@ -418,7 +416,7 @@ class Processes:
             worker.ask_back()
 
     def _distribute(self) -> None:
-        """Hand the waiting calls to the workers, always to one that has the fewest."""
+        """Give the waiting calls to the workers, always to one that has the fewest."""
         waiting = self._waiting
         if waiting:
             self._add_workers()
@@ -434,7 +432,7 @@ class Processes:
             self._flush(worker)
 
     def _flush(self, worker: WorkerProcess) -> None:
-        """Write what is due, and have the selector say when more can be written."""
+        """Write queued frames, and register with the selector if some are left."""
         wanted = 0 if worker.flush() else selectors.EVENT_WRITE
         registered = worker.calls in self._selector.get_map()
         if wanted and not registered:
@@ -457,7 +455,7 @@ class Processes:
                 self._selector.register(worker.ended, selectors.EVENT_READ, worker)
 
     def _patience(self) -> float | None:
-        """Ask calls back that are stuck while a worker has nothing to do; say when to look again."""
+        """Ask calls back that are stuck while a worker is idle; return when to look again."""
         patience = None if hasattr(os, "pidfd_open") or not self._workers else LOOK_SECONDS
         if self._waiting or not any(one.is_ready and not one.given for one in self._workers):
             return patience
@@ -472,7 +470,7 @@ class Processes:
         return patience
 
     def _listen(self, worker: WorkerProcess) -> bool:
-        """Take what a worker has written; false at the end of its pipe or if there was nothing."""
+        """Handle the frames of a worker; return false at the end of its pipe or if there were none."""
         frames, more = worker.read()
         for kind, number, payload in frames:
             if kind in {RESULT, ERROR}:
@@ -512,7 +510,7 @@ class Processes:
         """Take a call back that was not begun; they come last one first."""
         if number == 0:
             worker.is_asked_back = False
-            # It keeps what it is just reading; what was cancelled must not be run, so it is asked again.
+            # It keeps what it is just reading; cancelled calls must not run, so it is asked again.
             if any(one.target.over for one in islice(worker.given, 1, None)):
                 worker.ask_back()
             return
@@ -528,7 +526,7 @@ class Processes:
                 self._bury(worker)
 
     def _bury(self, worker: WorkerProcess) -> None:
-        """Clean up after a worker that is dead: the call it ran is lost, the others wait again."""
+        """Clean up after a dead worker: the call it ran is lost, the others wait again."""
         if worker not in self._workers:
             return
         while self._listen(worker):
@@ -542,7 +540,7 @@ class Processes:
         worker.close()
         given = list(worker.given)
         worker.given.clear()
-        # Killed for a call that ended in that very moment, it had hardly begun the next one: that one waits again.
+        # Killed for a call that ended at that moment, it had hardly begun the next one: that one waits again.
         if given and not (was_killed and not given[0].target.over):
             first = given.pop(0)
             _guarded(first.target.settle, None, Failure("LOST", worker.describe_end()))
@@ -561,11 +559,11 @@ class Processes:
             _guarded(self._waiting.popleft().target.settle, None, Failure("LOST", text))
 
     def _shut(self) -> None:
-        """End all workers; if a fault of ours brought us here, nobody may wait for ever."""
+        """End all workers, and fail all calls: after a fault of ours, none may wait for ever."""
         self._closing = True
         for parcel in self._all_parcels():
             _guarded(parcel.target.settle, None, Failure("LOST", "the pool of worker processes has ended"))
-        # All at once; one that is still starting has nothing to lose.
+        # All at once; one that is still starting can be killed.
         for worker in self._workers:
             if worker.is_ready:
                 worker.hang_up()
@@ -579,7 +577,7 @@ class Processes:
 
 
 def _tell_of(worker: WorkerProcess, kind: int) -> None:
-    """Pass on what the running call of a worker says or asks."""
+    """Pass a message of the running call on to its target."""
     target = worker.given[0].target
     if kind == BEAT:
         target.beat()
@@ -594,7 +592,7 @@ def _load_of(worker: WorkerProcess) -> int:
 
 
 def _guarded(function: Callable[..., Any], *arguments: Any) -> None:
-    """Call something whose faults must not stop the pool."""
+    """Call a function whose faults must not stop the pool."""
     try:
         function(*arguments)
     except Exception:  # noqa: BLE001 -- reported, and the pool goes on

@@ -3,32 +3,31 @@
     Service("sort", kind="shell", target="sort {0} > {out}", options={"result": "file:{0}.sorted"})
 
 `{0}`, `{1}` … stand for arguments, `{name}` for keywords (a list becomes several words), `{task}` for the task's
-name, and `{out}` for the path in `result`. Arguments are never read as code. What it prints is a sign of life.
-Options:
+name, and `{out}` for the path in `result`. Arguments are never read as code. Output counts as a heartbeat. Options:
 
-    result      stdout      the text it prints, without the last line's end (this is what one gets if none is named)
-                json        what it prints, read as JSON
-                lines       what it prints, as a list of lines
-                exit        its exit code, which then is no failure
-                file:PATH   the path of a file that it makes, which must be there afterwards
-    stdin       what it reads: the number of an argument, or a text
-    cwd         where it runs, from the workflow's folder
-    env         further variables of its environment
-    max_output  bytes that it may print where the print is the result (64 MiB)
+    result      stdout      its output, without the last newline (the default)
+                json        its output, parsed as JSON
+                lines       its output, as a list of lines
+                exit        its exit code, which then is not a failure
+                file:PATH   the path of a file, which the command must create
+    stdin       its input: the number of an argument, or a text
+    cwd         where it runs, relative to the workflow's folder
+    env         further environment variables
+    max_output  limit of its output in bytes, if the output is the result (64 MiB)
 
-In a run that is recorded its environment says which call it is: SOLVENT_RUN, SOLVENT_TASK, SOLVENT_CALL (no other call
-has it) and SOLVENT_REPEATED (1 if the call may have been made before, 0 if not). In a run that is traced TRACEPARENT
-names the span of the attempt.
+In a recorded run its environment identifies the call: SOLVENT_RUN, SOLVENT_TASK, SOLVENT_CALL (unique) and
+SOLVENT_REPEATED (1 if the call may have been made before, 0 if not). In a traced run TRACEPARENT names the span of the
+attempt.
 
-An exit code other than 0 is a failure, with the end of what it wrote to stderr. A command that is cancelled or takes
-too long is ended with all that it started.
+An exit code other than 0 is a failure, with the end of its stderr. A command that is cancelled or takes too long is
+ended with all that it started.
 
-*The process.* The command leads a process group of its own, so that all it starts can be ended with it: asked to
-(TERM), and after a grace made to (KILL). It has ended when its shell has ended; something that it left behind in the
-background may keep the pipes open, and is not waited for. When the command is being ended, that is different: then its
-end is the end of all that hold the pipes, or that of the grace, and nothing of the group is left after it. Should this
-process be killed, its `guard` ends the group. There is no moment at which a command runs and its guard does not know
-it: it begins when it has read a line that is written when the guard was told, and ends if nobody is left to write that.
+*The process.* The command leads a process group of its own, so that all it starts can be ended with it: by SIGTERM, and
+after a grace period by SIGKILL. It has ended when its shell has ended; background processes may keep the pipes open,
+and are not waited for. A command that is being ended has ended when all processes that hold the pipes have, or when the
+grace period is over, and nothing of its group is left then. If this process is killed, its `guard` ends the group. The
+guard knows every running command: a command begins when it has read a line, which is written after the guard was told,
+and ends if that line never comes.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 
 
 class TooMuch(Exception):
-    """More was printed than the result may have."""
+    """The output is larger than `max_output`."""
 
 
 class Whole:
@@ -71,7 +70,7 @@ class Whole:
         self._room = max_bytes
 
     def add(self, data: bytes) -> None:
-        """Take a piece; one too many is an error."""
+        """Take a piece; raise `TooMuch` above the limit."""
         self._room -= len(data)
         self._chunks.append(data)
         if self._room < 0:
@@ -121,7 +120,7 @@ CHUNK = 1 << 16
 GRACE_SECONDS = 2.0
 _GATE = "read -r SOLVENT_GATE || exit 1; "
 LOOK_SECONDS = 0.05
-"""How often to look where the system does not tell of a process's end."""
+"""How often to look where the system does not report a process's end."""
 
 
 class Command:
@@ -144,7 +143,7 @@ class Command:
         self.errors = End()
         self._lock = threading.Lock()
         self._ends_at: float | None = None
-        # In the first line of the text, which has the numbers that it had, and by the shell that is there anyway.
+        # In the first line of the text, so that line numbers stay, and by the shell that runs anyway.
         begins = _GATE if stdin is not None else f"{_GATE}exec < /dev/null; "
         self._process = subprocess.Popen(  # noqa: S603 -- running what the workflow says is the purpose
             ["/bin/sh", "-c", begins + text, "sh", *parameters],
@@ -160,7 +159,7 @@ class Command:
         self._open_gate()
 
     def _open_gate(self) -> None:
-        """Let the command begin; what it reads comes behind the line that it waits for."""
+        """Let the command begin; its input follows the line that it waits for."""
         pipe = self._process.stdin
         assert pipe is not None
         with contextlib.suppress(BrokenPipeError):
@@ -170,7 +169,7 @@ class Command:
             self._process.stdin = None
 
     def run(self) -> int:
-        """Feed and read it until it ends; gives the exit code. Raises `TooMuch`, having ended it."""
+        """Feed and read it until it ends and return the exit code; raise `TooMuch` after ending it."""
         try:
             self._attend()
         except TooMuch:
@@ -185,20 +184,20 @@ class Command:
         return code
 
     def stop(self, clock: Clock) -> None:
-        """End the whole group: ask, and after a grace do not ask any more."""
+        """End the whole group: by SIGTERM, and after a grace period by SIGKILL."""
         self._ends_at = monotonic() + GRACE_SECONDS
         self.signal(signal.SIGTERM)
         clock.after(GRACE_SECONDS, lambda: self.signal(signal.SIGKILL))
 
     def signal(self, number: int) -> None:
-        """Send a signal to the whole group, unless it was reaped: its number may be another's by now."""
+        """Send a signal to the whole group, unless it was reaped: its number may be reused by now."""
         with self._lock:
             if self._process.returncode is None:
                 with contextlib.suppress(OSError):
                     os.killpg(self._process.pid, number)
 
     def _reap(self) -> int:
-        """Wait for the shell's end. Not under the lock until it is near: a signal must get through."""
+        """Wait for the shell's end, without the lock: a signal must get through."""
         if hasattr(os, "waitid"):
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         if self._ends_at is not None:
@@ -243,14 +242,14 @@ class Command:
         return None if is_told else LOOK_SECONDS
 
     def _wait_for_others(self, selector: selectors.BaseSelector, ended: int | None) -> bool:
-        """Read what is left now that the shell has ended; tell whether to wait for what it started."""
+        """Read the rest after the shell has ended; return whether to wait for what it started."""
         for key in list(selector.get_map().values()):
             if key.fd == ended or not self._serve(key, until_empty=True):
                 selector.unregister(key.fileobj)
         return self._ends_at is not None and monotonic() < self._ends_at
 
     def _serve(self, key: selectors.SelectorKey, *, until_empty: bool = False) -> bool:
-        """Read from or write to a pipe; false when it is done with."""
+        """Read from or write to a pipe; return false when it is done."""
         if key.data is None:
             return self._feed(key.fd)
         while True:
@@ -272,7 +271,7 @@ class Command:
         except BlockingIOError:
             return True
         except OSError:
-            self._stdin = self._stdin[:0]  # It does not want more, which is its right.
+            self._stdin = self._stdin[:0]  # It reads no more, which is its right.
         if self._stdin:
             return True
         stdin: IO[bytes] | None = self._process.stdin
@@ -282,7 +281,7 @@ class Command:
 
 
 def _has_ended(process: int) -> bool:
-    """Return whether a child has ended, without taking its exit code from whoever waits for it."""
+    """Return whether a child has ended, without reaping it."""
     return os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
 
@@ -293,7 +292,7 @@ _RESULTS = ("stdout", "json", "lines", "exit")
 
 
 def make_shell(service: Service, caller: Host) -> Callable[[Attempt], None]:
-    """Make the launch of a shell command; each one that runs takes a worker thread."""
+    """Return the launch of a shell command; each running command takes a worker thread."""
     _check(service)
     threads = caller.threads
 
@@ -316,17 +315,17 @@ def make_shell(service: Service, caller: Host) -> Callable[[Attempt], None]:
 
 
 def _check(service: Service) -> None:
-    """Refuse options that no command can have."""
+    """Refuse invalid options."""
     options = service.options
     unknown = sorted(set(options) - _OPTIONS)
     result = options.get("result", "stdout")
     problem = ""
     if not service.target.strip():
-        problem = "there is no command"
+        problem = "the command is empty"
     elif unknown:
         problem = f"there is no option `{unknown[0]}`"
     elif not isinstance(result, str) or (result not in _RESULTS and not result.startswith("file:")):
-        problem = f"its result cannot be `{result}`"
+        problem = f"there is no result `{result}`"
     elif not isinstance(options.get("env", {}), dict):
         problem = "`env` must name variables and their values"
     if problem:
@@ -356,9 +355,9 @@ class _Run:
         self._must_end = False
 
     def result(self) -> Any:
-        """Run the command and give its result; a failure is reported to the attempt, not raised."""
+        """Run the command and return its result; a failure is reported to the attempt, not raised."""
         attempt = self._attempt
-        # Said before it starts: one that is stopped while it starts is waited for, too.
+        # Before it starts: one that is stopped while it starts is waited for, too.
         attempt.on_stop(self._stop, waits=True)
         if attempt.over:
             return None
@@ -404,7 +403,7 @@ class _Run:
         return Command(text, parameters, stdin=stdin, cwd=self._cwd, env=self._env, out=out, beat=attempt.beat)
 
     def _stop(self) -> None:
-        """End the command; if even that does not end it, its outcome is reported nevertheless."""
+        """End the command; if that fails, report its outcome nevertheless."""
         attempt = self._attempt
         with self._lock:
             self._must_end = True
@@ -418,11 +417,11 @@ class _Run:
         self._attempt.settle(None, None)
 
     def _read(self, command: Command) -> Any:
-        """Make the result of what the command has left."""
+        """Return the result of a command that has ended."""
         if self._wanted.startswith("file:"):
             path = self._cwd / self._path
             if not path.exists():
-                return self._attempt.fail("FAILED", f"it made no file {self._path}", command.errors.end())
+                return self._attempt.fail("FAILED", f"it did not create the file {self._path}", command.errors.end())
             return str(path.absolute())
         text = command.out.data().decode(errors="surrogateescape")
         if self._wanted == "lines":
@@ -431,12 +430,12 @@ class _Run:
             try:
                 return json.loads(text)
             except (ValueError, RecursionError) as error:
-                return self._attempt.fail("FAILED", f"what it printed is no JSON: {error}", command.out.end())
+                return self._attempt.fail("FAILED", f"its output is not JSON: {error}", command.out.end())
         return text.removesuffix("\n")
 
 
 def _identity_of(attempt: Attempt) -> dict[str, str]:
-    """Return the variables that say which call it is, where the run is recorded, and its span, where it is traced."""
+    """Return the variables that identify the call, if the run is recorded, and its span, if it is traced."""
     known = attempt.identity
     traced = {"TRACEPARENT": attempt.trace} if attempt.trace else {}
     if known is None:

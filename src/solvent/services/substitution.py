@@ -1,10 +1,10 @@
 """Arguments in a text: `{0}` is the first argument, `{name}` a keyword, `{{name}}` the text `{name}` itself.
 
-Everything else in braces stays as it is, so `awk '{print $1}'`, `${HOME}` and `find -exec … {}` need no care.
+Everything else in braces is unchanged, so `awk '{print $1}'`, `${HOME}` and `find -exec … {}` work as they are.
 
 In a shell command an argument becomes a positional parameter of the shell (`"${1}"`), never a part of the command's
-text; so whatever an argument holds, the shell does not read it as code. How it is written depends on the quotes
-around it, and a list becomes one word for each of its items.
+text; so the shell never reads an argument as code. How the parameter is written depends on the quotes around it, and a
+list becomes one word for each of its items.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class NoArgument(LookupError):
-    """A text asks for an argument that the call does not have."""
+    """A text names an argument that the call does not have."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -31,7 +31,7 @@ class NoArgument(LookupError):
 
 
 def text_of(value: Any) -> str:
-    """Write a value as commands and addresses expect it: text as it is, the rest as JSON where JSON can say it."""
+    """Return a value as text for commands and addresses: structures as JSON where possible."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -45,7 +45,7 @@ def text_of(value: Any) -> str:
 
 
 def argument_named(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Find the argument that a placeholder names."""
+    """Return the argument that a placeholder names."""
     if name.isdecimal():
         if int(name) < len(arguments):
             return arguments[int(name)]
@@ -57,7 +57,7 @@ def argument_named(name: str, arguments: Sequence[Any], keywords: Mapping[str, A
 def fill(
     text: str, arguments: Sequence[Any], keywords: Mapping[str, Any], write: Callable[[Any], str] = text_of
 ) -> str:
-    """Put arguments into a text."""
+    """Return a text with its arguments filled in."""
 
     def put(match: re.Match[str]) -> str:
         plain = match["plain"]
@@ -67,7 +67,7 @@ def fill(
 
 
 def command_of(text: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Put arguments into a shell command; gives the command and the parameters that it refers to."""
+    """Return a shell command that refers to its arguments as parameters, and the parameters."""
     parameters = list[str]()
     pieces = list[str]()
     quotes = Quotes()
@@ -90,13 +90,13 @@ def command_of(text: str, arguments: Sequence[Any], keywords: Mapping[str, Any])
 
 
 class Quotes:
-    """Follows a shell command to know in which quotes one is. A wrong guess may split words, never run an argument."""
+    """Tracks the quotes of a shell command. A wrong guess may split words, but never runs an argument."""
 
     def __init__(self) -> None:
         self._stack = [""]
 
     def read(self, text: str) -> None:
-        """Read on."""
+        """Read the next part of the command."""
         stack = self._stack
         position = 0
         while position < len(text):
@@ -119,7 +119,7 @@ class Quotes:
             position += 1
 
     def refer(self, numbers: range) -> str:
-        """Refer to parameters at this place."""
+        """Return a reference to parameters at this point."""
         inside = self._stack[-1]
         if inside == '"':
             return " ".join(f"${{{number}}}" for number in numbers)

@@ -1,16 +1,16 @@
-"""Worker threads: the short way from a call to a Python function and back.
+"""Worker threads: the short path from a call to a Python function and back.
 
     start ── put ──▶ SimpleQueue ── get ──▶ function(…) ──▶ done(value, failure, 1)
 
-A call is one small object and one passage through a queue: no future, no condition, no lock of ours. Threads are
-started when there is more to do than threads waiting for work, up to `jobs`; `_idle` holds one mark for each waiting
-thread, and whoever puts a job takes a mark or starts a thread.
+A call is one small object and one passage through a queue: no future, no condition, no lock of ours. A thread is
+started when a job finds no waiting thread, up to `jobs`; `_idle` holds one mark for each waiting thread, and `put`
+takes a mark or starts a thread.
 
 A function that runs in a thread cannot be stopped. When its call is cancelled or takes too long, its *seat* is given
-up: the outcome is reported at once, another thread takes its place, and the old one ends when the function does. Not
-more than `MAX_GIVEN_UP` may hang about like that; beyond it every call fails at once and says why.
+up: the outcome is reported at once, another thread takes its place, and the old one ends when the function does. At
+most `MAX_GIVEN_UP` threads may remain like that; beyond it every call fails at once and says why.
 
-Exactly one outcome: the callback lies in a list of one, and whoever takes it out (`list.pop` is atomic) may call it.
+Exactly one outcome: the callback is in a list of one, and only the thread that pops it (`list.pop` is atomic) calls it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 MAX_GIVEN_UP = 1_000
 LOOK_SECONDS = 0.05
-"""How often to look for calls that still are to be cancelled, while the threads end; and whether calls may begin."""
+"""How often to look for calls to cancel while the threads end, and whether calls may begin."""
 
 
 def default_jobs() -> int:
-    """Return how many threads there may be if nobody does: as many as `concurrent.futures` would start."""
+    """Return the default number of threads, which is that of `concurrent.futures`."""
     return min(32, (os.cpu_count() or 1) + 4)
 
 
@@ -59,13 +59,13 @@ class Seat:
 
 
 class ThreadJob:
-    """A function to be run in a worker thread; subclasses say what happens with its outcome."""
+    """A function to be run in a worker thread; subclasses take its outcome."""
 
     __slots__ = ("arguments", "function", "keywords", "over", "seat")
 
     @property
     def identity(self) -> CallIdentity | None:
-        """Which call it is, if the run is recorded."""
+        """The identity of the call, if the run is recorded."""
         return None
 
     def __init__(self, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any]) -> None:
@@ -74,16 +74,16 @@ class ThreadJob:
         self.keywords = keywords
         self.over = False
         self.seat: Any = None
-        """Where it runs: the seat of a thread, or whatever another kind of pool needs to find it again."""
+        """Where it runs: the seat of a thread, or what another kind of pool needs to find it."""
 
     def begin(self) -> None:
-        """Learn that the function is about to run."""
+        """Note that the function is about to run."""
 
     def beat(self) -> None:
-        """Take a sign of life."""
+        """Note a heartbeat."""
 
     def begun(self) -> None:
-        """Learn that the function has all it needs."""
+        """Note that the function has its resources."""
 
     def seal(self) -> bool:
         """Return whether the outcome counts."""
@@ -99,10 +99,10 @@ class ThreadJob:
 
 
 class Pool(Protocol):
-    """What runs jobs."""
+    """Runs jobs."""
 
     def give_up(self, job: Any) -> None:
-        """Stop running a job, as far as that can be done."""
+        """Stop running a job, as far as possible."""
 
 
 class Single(ThreadJob):
@@ -131,9 +131,9 @@ class Single(ThreadJob):
         done(value, failure, attempts)
 
     def cancel(self) -> None:
-        """Report the call as cancelled; a running function goes on, and its result is dropped."""
+        """Report the call as cancelled; a running function continues, and its result is dropped."""
         try:
-            # Before the function can learn of it: one that returns because of it is too late.
+            # Before the function can see it: one that returns because of it is too late.
             done = self._cell.pop()
         except IndexError:
             return
@@ -149,13 +149,13 @@ class KnownSingle(Single):
     __slots__ = ("_identity",)
 
     def identify(self, identity: CallIdentity) -> KnownSingle:
-        """Take which call it is."""
+        """Set the identity of the call."""
         self._identity = identity
         return self
 
     @property
     def identity(self) -> CallIdentity | None:
-        """Which call it is."""
+        """The identity of the call."""
         return self._identity
 
 
@@ -163,13 +163,13 @@ class Threads:
     """A pool of worker threads."""
 
     def __init__(self, jobs: int | None = None, may_begin: Callable[[], bool] | None = None) -> None:
-        """`may_begin` is asked before each job; while it says no, jobs wait."""
+        """`may_begin` is called before each job; while it returns false, jobs wait."""
         self.jobs = jobs or default_jobs()
         self._may_begin = may_begin
         self.refusal: str | None = None
         self._queue: SimpleQueue[ThreadJob | None] = SimpleQueue()
         self._idle: deque[None] = deque(maxlen=self.jobs)
-        # Changed under `_lock`; read without it, where being late by one does no harm.
+        # Changed under `_lock`; read without it where a value that is late by one does no harm.
         self._seats: set[Seat] = set()
         self._given_up = 0
         self._lock = threading.Lock()
@@ -180,7 +180,7 @@ class Threads:
         return self._queue.qsize()
 
     def put(self, job: ThreadJob) -> None:
-        """Have a job done by the next free thread."""
+        """Let the next free thread run a job."""
         if self.refusal is not None:
             job.settle(None, Failure("FAILED", self.refusal))
             return
@@ -210,7 +210,7 @@ class Threads:
             self._drain(Failure("FAILED", self.refusal))
 
     def close(self, *, cancel: bool = False) -> None:
-        """End the threads: after all that is queued, or, with `cancel`, at once, giving up what runs."""
+        """End the threads: after all queued jobs, or, with `cancel`, at once, giving up running ones."""
         if cancel:
             self._drain(None)
             for seat in list(self._seats):
@@ -235,7 +235,7 @@ class Threads:
                 thread.join(LOOK_SECONDS if cancel else None)
 
     def _drain(self, failure: Failure | None) -> None:
-        """Take everything out of the queue: failed, or cancelled if no failure is given."""
+        """Empty the queue: fail its jobs, or cancel them if no failure is given."""
         while True:
             try:
                 job = self._queue.get_nowait()
@@ -260,18 +260,19 @@ class Threads:
                 failure = Failure("FAILED", f"no worker thread could be started: {error}")
                 alone = not self._seats
             else:
-                # Under the same lock as its start: whoever closes the pool waits for every thread it finds here.
+                # Under the same lock as its start: `close` waits for every thread it finds here.
                 self._seats.add(seat)
                 return
         if alone:
             self._drain(failure)
 
     def _work(self, seat: Seat) -> None:
-        """Run jobs until told to end or given up."""
+        """Run jobs until the pool closes or the seat is given up."""
         get, idle, note, may_begin = self._queue.get, self._idle, CURRENT.set, self._may_begin
         home = os.getpid()
         while (job := get()) is not None:
-            # First the seat, then the question: whoever cancels the job meanwhile finds its seat, or it does not begin.
+            # First the seat, then the question: a thread that cancels the job finds its seat, or the job does not
+            # begin.
             job.seat = seat
             seat.job = job
             while may_begin is not None and not may_begin() and not job.over:
@@ -286,7 +287,7 @@ class Threads:
             del job  # A waiting thread must not keep arguments and results alive.
             idle.append(None)
         if seat.given_up:
-            # Given up just after its job had ended, so the end it took was meant for another thread.
+            # Given up just after its job had ended: the end mark it took was meant for another thread.
             self._queue.put(None)
 
     def _leave(self) -> None:
@@ -294,13 +295,13 @@ class Threads:
             self._given_up -= 1
             if self.refusal is not None and self._given_up <= MAX_GIVEN_UP // 2:
                 self.refusal = None
-        # Whoever gave this thread up beyond the limit did not replace it.
+        # A thread that was given up beyond the limit was not replaced.
         if len(self._seats) < self.jobs and not self._queue.empty():
             self._add_thread()
 
 
 def _run(job: ThreadJob, home: int) -> None:
-    """Run a job's function and hand over its outcome; nothing it raises may end the thread."""
+    """Run a job's function and report its outcome; nothing it raises may end the thread."""
     value = failure = None
     try:
         job.begin()

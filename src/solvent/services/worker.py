@@ -1,12 +1,12 @@
 """A worker process: takes calls from a pipe, runs them one after the other, writes the results to another.
 
-The main thread reads calls and runs them. A second thread sleeps on a control pipe. When the main process asks for
-calls back (another worker has nothing to do), it takes those that are not begun, also out of the pipe, and returns
-them, even while a long call is running. The answer to a call that asks whether its outcome counts comes the same way:
-yes, or nothing, since a worker whose call nobody wants any more is killed. When the pipe ends, the main process is
-gone, and the second thread ends this process with all that it has started, whatever it is doing.
+The main thread reads calls and runs them. A second thread waits on a control pipe. When the main process asks for calls
+back (another worker is idle), this thread returns those that have not begun, also from the pipe, even while a long call
+runs. The answer to a call that asks whether its outcome counts comes the same way: yes, or never, since a worker with
+an unwanted call is killed. When the pipe ends, the main process is gone, and the second thread ends this process with
+all that it has started, whatever it is doing.
 
-*Frames.* How the main process and its worker processes write to each other: a kind, a number, and some bytes.
+*Frames.* The messages between the main process and its workers: a kind, a number, and some bytes.
 
 main to worker    FUNCTION  what to call, once for each worker       number: the function's
                   CALL      its function's number and its arguments  number: the call's
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 FUNCTION, CALL, HELLO, RESULT, ERROR, BEAT, RETURNED, BEGUN, SEAL = range(9)
 
 SEALED = b"!"
-"""On the pipe by which calls are asked back: the outcome of the running call counts."""
+"""On the control pipe: the outcome of the running call counts."""
 
 _HEADER = struct.Struct("!BQQ")
 _LENGTH = _HEADER.size
@@ -54,29 +54,29 @@ CHUNK = 1 << 18
 
 
 def frame(kind: int, number: int, payload: bytes = b"") -> bytes:
-    """Make a frame."""
+    """Return a frame."""
     return header(kind, number, len(payload)) + payload
 
 
 def header(kind: int, number: int, length: int) -> bytes:
-    """Make the header of a frame, which its payload follows."""
+    """Return the header of a frame, to be followed by its payload."""
     return _HEADER.pack(kind, number, length)
 
 
 class Frames:
-    """Puts frames together from the pieces in which they arrive."""
+    """Assembles frames from the pieces in which they arrive."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        #: The frame that is yet to be completed, and how much of it has arrived.
+        #: The incomplete frame, and how much of it has arrived.
         self._long: tuple[int, int, int] | None = None
         self._payload: bytearray | None = None
         self._arrived = 0
 
     def feed(self, data: bytes) -> list[tuple[int, int, bytes | bytearray | None]]:
-        """Take some bytes and give the frames that are complete now.
+        """Take some bytes and return the frames that are complete now.
 
-        A payload is `None` where there was no memory for it: it has arrived and is gone.
+        A payload is `None` if there was no memory for it: it was dropped.
         """
         found = list[tuple[int, int, bytes | bytearray | None]]()
         if self._long is not None:
@@ -88,7 +88,7 @@ class Frames:
             kind, number, length = _HEADER.unpack_from(buffer, start)
             stop = start + _LENGTH + length
             if stop > end:
-                # It is put where it stays: of what is long there must not be two in memory.
+                # Into its final buffer: a long payload must not be in memory twice.
                 self._begin(kind, number, length)
                 self._go_on(buffer[start + _LENGTH :], found)
                 start = end
@@ -107,7 +107,7 @@ class Frames:
             self._payload = None
 
     def _go_on(self, data: bytes | bytearray, found: list[tuple[int, int, bytes | bytearray | None]]) -> bytes:
-        """Take what belongs to the frame that is not complete, and give the rest."""
+        """Add bytes to the incomplete frame, and return the rest."""
         assert self._long is not None
         kind, number, length = self._long
         count = min(len(data), length - self._arrived)
@@ -121,16 +121,16 @@ class Frames:
 
 
 class Worker:
-    """The state of this process; for a running function, the call it belongs to."""
+    """The state of this process, and the call of the running function."""
 
     over = False
-    """A call that is no longer wanted is ended by killing this process, so it never learns of it."""
+    """An unwanted call is ended by killing this process, so it is never told."""
     identity: CallIdentity | None = None
 
     def __init__(self, calls: int, results: int, control: int) -> None:
         self._from, self._to, self._control = calls, results, control
         self._frames = Frames()
-        # The bytes of each function until its first call: importing a user's file must not hold up the second thread.
+        # The bytes of each function until its first call: importing a user's file must not block the second thread.
         self._functions: dict[int, bytes | bytearray | Callable[..., Any] | str | None] = {}
         self._queue: deque[tuple[int, bytes | bytearray | None]] = deque()
         self._running = 0
@@ -161,11 +161,11 @@ class Worker:
             del answer
 
     def beat(self) -> None:
-        """Pass a sign of life on."""
+        """Pass a heartbeat on."""
         self._send(frame(BEAT, self._running))
 
     def begun(self) -> None:
-        """Report that the running call has all it needs."""
+        """Report that the running call has its resources."""
         self._send(frame(BEGUN, self._running))
 
     def seal(self) -> bool:
@@ -210,7 +210,7 @@ class Worker:
                     view = view[os.write(self._to, view) :]
 
     def _receive(self) -> bool:
-        """Read once from the pipe, waiting if there is nothing; false at its end. Only under `_reading`."""
+        """Read once from the pipe, blocking if it is empty; return false at its end. Only under `_reading`."""
         data = os.read(self._from, CHUNK)
         for kind, number, payload in self._frames.feed(data):
             if kind == FUNCTION:
@@ -231,7 +231,7 @@ class Worker:
             os.killpg(0, signal.SIGKILL)
 
     def _give_back(self) -> None:
-        """Return what is not begun. If the main thread is reading it has nothing to run, so it may keep it."""
+        """Return the calls that have not begun. If the main thread is reading, it is idle, and keeps what it reads."""
         returned = []
         if self._reading.acquire(blocking=False):
             try:
@@ -249,7 +249,7 @@ class Worker:
 
 
 def _load(payload: bytes | bytearray | None) -> Callable[..., Any] | str:
-    """Get a function, or the reason why there is none; that is told to each call of it."""
+    """Return a function, or the error that each call of it reports."""
     if payload is None:
         return "a worker process cannot load the function: MemoryError"
     try:
@@ -266,14 +266,14 @@ def _error(number: int, text: str, output: str = "") -> tuple[bytes, ...]:
 
 
 def main() -> None:
-    """Be a worker process; the arguments are the three pipes."""
+    """Run a worker process; the arguments are the three pipes."""
     calls, results, control = (int(text) for text in sys.argv[1:4])
     del sys.argv[1:]
     for pipe in (calls, results, control):
         os.set_inheritable(pipe, False)
-    # An interrupt at the terminal is the main process's business.
+    # The main process handles an interrupt at the terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Who is to have the result may be dead, and this process then ends at once as well.
+    # The main process may be dead; this process then ends at once as well.
     with suppress(BrokenPipeError):
         Worker(calls, results, control).serve()
 

@@ -87,12 +87,12 @@ def test_a_broken_pool_loses_its_calls(processes: ProcessPoolExecutor) -> None:
         assert call(caller).failure().kind == "LOST"
         failure = call(caller, "double", 1).failure()
     assert failure.kind == "LOST"
-    assert failure.text.startswith("the executor takes no calls: BrokenProcessPool")
+    assert failure.text.startswith("the executor accepts no calls: BrokenProcessPool")
 
 
 def test_signs_of_life_from_afar_are_refused(processes: ProcessPoolExecutor) -> None:
     """A heartbeat that could never arrive is refused before anything runs."""
-    with pytest.raises(WorkflowProblem, match="signs of life do not get through a ProcessPoolExecutor"):
+    with pytest.raises(WorkflowProblem, match="heartbeats cannot be sent from a ProcessPoolExecutor"):
         Caller([python(functions.double, heartbeat=1.0)], executor=processes)
 
 
@@ -101,7 +101,7 @@ def test_an_executor_that_is_shut_down_takes_no_calls() -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
     with Caller([python(functions.double)], executor=executor) as caller:
-        assert call(caller, "s", 1).failure().text.startswith("the executor takes no calls")
+        assert call(caller, "s", 1).failure().text.startswith("the executor accepts no calls")
 
 
 def test_dask(tmp_path: Path) -> None:

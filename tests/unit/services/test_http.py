@@ -173,7 +173,7 @@ def test_an_error_status_is_retried(address: str) -> None:
 
 def test_broken_json_is_a_failure(address: str) -> None:
     """An answer that says it is JSON and is not fails the call."""
-    assert run(http(f"{address}/broken")).failure().text.startswith("what it answered is no JSON")
+    assert run(http(f"{address}/broken")).failure().text.startswith("its answer is not JSON")
 
 
 def test_an_answer_can_be_too_long(address: str) -> None:
@@ -267,7 +267,7 @@ def test_redirects_end(address: str) -> None:
 def test_a_redirect_leads_to_http_only(address: str) -> None:
     """Nothing but HTTP is followed, and what is secret in the target is not told."""
     failure = run(http(f"{address}/302?to=file:///etc/SECRET", "GET")).failure()
-    assert "it redirected to an address that is none" in failure.text
+    assert "it redirected to an invalid address" in failure.text
     assert "SECRET" not in failure.text
 
 
@@ -335,9 +335,9 @@ def test_many_calls_share_a_client(address: str) -> None:
 @pytest.mark.parametrize(
     "service, text",
     [
-        (http("ftp://x"), "is no address of HTTP"),
+        (http("ftp://x"), "is not an HTTP address"),
         (http("http://x", colour="red"), "there is no option `colour`"),
-        (http("http://x", headers="x"), "`headers` must name headers"),
+        (http("http://x", headers="x"), "`headers` must be a mapping"),
     ],
 )
 def test_nonsense_is_refused(service: Service, text: str) -> None:
@@ -360,5 +360,5 @@ def test_failures_do_not_tell_what_is_secret_in_an_address(address: str) -> None
 
 def test_an_address_of_another_kind_is_told_without_its_password() -> None:
     """An address that is refused is shown, and what is before the `@` is not."""
-    with pytest.raises(WorkflowProblem, match=r"`htp://host/x` is no address of HTTP"):
+    with pytest.raises(WorkflowProblem, match=r"`htp://host/x` is not an HTTP address"):
         Caller([Service("s", kind="http", target="htp://bob:pw@host/x?a=1", method="GET")])

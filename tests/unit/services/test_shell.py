@@ -60,7 +60,7 @@ def test_a_file_as_result(tmp_path: Path) -> None:
 def test_a_file_that_was_not_made(tmp_path: Path) -> None:
     """A command that makes no file although it should has failed."""
     failure = run(shell("true", result="file:none.txt"), folder=tmp_path).failure()
-    assert (failure.kind, failure.text) == ("FAILED", "it made no file none.txt")
+    assert (failure.kind, failure.text) == ("FAILED", "it did not create the file none.txt")
 
 
 def test_an_exit_code_is_a_failure() -> None:
@@ -77,7 +77,7 @@ def test_a_killed_command_is_a_failure() -> None:
 def test_no_json_is_a_failure() -> None:
     """A command that should print JSON and does not has failed."""
     failure = run(shell("echo '{oops'", result="json")).failure()
-    assert failure.text.startswith("what it printed is no JSON")
+    assert failure.text.startswith("its output is not JSON")
     assert failure.output == "{oops"
 
 
@@ -222,9 +222,9 @@ def test_commands_leave_no_pipes_open() -> None:
 @pytest.mark.parametrize(
     "service, text",
     [
-        (shell(" "), "there is no command"),
+        (shell(" "), "the command is empty"),
         (shell("true", colour="red"), "there is no option `colour`"),
-        (shell("true", result="xml"), "its result cannot be `xml`"),
+        (shell("true", result="xml"), "there is no result `xml`"),
         (shell("true", env="A=1"), "`env` must name variables"),
     ],
 )
