@@ -416,7 +416,7 @@ class Processes:
             worker.ask_back()
 
     def _distribute(self) -> None:
-        """Give the waiting calls to the workers, always to one that has the fewest."""
+        """Send the waiting calls to the workers, always to one that has the fewest."""
         waiting = self._waiting
         if waiting:
             self._add_workers()

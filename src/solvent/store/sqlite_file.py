@@ -489,7 +489,7 @@ class SqliteFile:
         return connection
 
     def give_back(self, connection: sqlite3.Connection) -> None:
-        """Give a connection back."""
+        """Return a connection to the pool."""
         with self._guard:
             if connection not in self._used:
                 # It belongs to the process that this one is a copy of.
