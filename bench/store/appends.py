@@ -163,7 +163,8 @@ def _ways(folder: Path, kept: tuple[bool, ...]) -> Iterator[list[Way]]:
 
 
 def _servers(folder: Path, stack: ExitStack, kept: tuple[bool, ...]) -> list[Way]:
-    from solvent.store.server import Cluster, Plan, Server
+    from bench.store.cluster import Cluster
+    from solvent.store.server import Plan, Server
 
     ways = list[Way]()
     for is_durable in kept:

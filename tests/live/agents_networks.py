@@ -35,7 +35,8 @@ from tests.live.store_servers import cluster, server
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.store.server import Cluster, Server
+    from bench.store.cluster import Cluster
+    from solvent.store.server import Server
     from tests.live.agents_world import Member
 
 AWAY_SECONDS = 1.5

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.store.server import Cluster, Plan, Server
+from bench.store.cluster import Cluster
+from solvent.store.server import Plan, Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from tests.live.agents_world import World, killed_at_random
 from tests.live.store_servers import cluster, served
 
 if TYPE_CHECKING:
-    from solvent.store.server import Cluster
+    from bench.store.cluster import Cluster
     from solvent.workflows.model import Workflow
 
 SEED = int(os.environ.get("SOLVENT_TEST_SEED", "1"))

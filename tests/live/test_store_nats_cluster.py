@@ -17,8 +17,9 @@ from tests.live.store_servers import cluster
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bench.store.cluster import Cluster
     from solvent.store import Store
-    from solvent.store.server import Cluster, Server
+    from solvent.store.server import Server
 
 MAX_SECONDS = 200.0
 

@@ -1,4 +1,4 @@
-"""NATS servers from the wheel: one on this machine, or a cluster of several, each a process.
+"""A NATS server from the wheel, as a process on this machine; it may be one of a cluster.
 
 The configuration of a server is a file beside its data, readable by its owner only, since it may contain passwords. A
 folder is used by one server at a time: the server's process holds a lock on it, even after its parent has ended.
@@ -251,58 +251,6 @@ class Server:
         self.stop()
 
 
-class Cluster:
-    """Several servers with the same data; three survive the loss of one."""
-
-    def __init__(self, folder: Path, *, servers_count: int = 3, is_durable: bool = False) -> None:
-        found = free_ports(2 * servers_count)
-        routes = tuple(f"{LOOPBACK}:{port}" for port in found[servers_count:])
-        self.servers = [
-            Server(
-                Plan(
-                    folder=folder / f"node{number}",
-                    name=f"node{number}",
-                    port=found[number],
-                    cluster_port=found[servers_count + number],
-                    routes=routes,
-                    is_durable=is_durable,
-                )
-            )
-            for number in range(servers_count)
-        ]
-
-    @property
-    def url(self) -> str:
-        """Return the address for `open_store`: all servers, and as many replicas."""
-        servers = ",".join(f"{server.plan.host}:{server.plan.port}" for server in self.servers)
-        durable = "&durable=yes" if self.servers[0].plan.is_durable else ""
-        return f"nats://{servers}?replicas={len(self.servers)}{durable}"
-
-    def start(self) -> Self:
-        """Start all that do not run."""
-        try:
-            for server in self.servers:
-                if not server.is_running:
-                    server.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def stop(self) -> None:
-        """End all."""
-        for server in self.servers:
-            server.send(signal.SIGTERM)
-        for server in self.servers:
-            server.stop()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-
 def server_program() -> str:
     """Return the path of the server from the wheel, or of one that is installed otherwise."""
     beside = Path(sysconfig.get_path("scripts")) / "nats-server"
@@ -325,4 +273,4 @@ def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
         raise StoreError("E401", f"cannot listen at {host}: {error.strerror}") from None
 
 
-__all__ = ["Cluster", "Plan", "Server", "free_port", "free_ports", "server_program"]
+__all__ = ["Plan", "Server", "free_port", "free_ports", "server_program"]

@@ -7,8 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
+from bench.store.cluster import Cluster
 from solvent.store import StoreError, open_store
-from solvent.store.server import Cluster, Plan, Server
+from solvent.store.server import Plan, Server
 
 FOLDER = Path('/srv/a "store"')
 
