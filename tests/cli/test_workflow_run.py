@@ -113,6 +113,14 @@ def test_values_that_json_cannot_say(tmp_path: Path) -> None:
     assert ["`T`" in note for note in found["notes"]] == [True]
 
 
+def test_long_integer_is_shortened(tmp_path: Path) -> None:
+    """Python writes out no integer of 5,001 digits: a terminal gets the first digits, JSON all of them."""
+    text = 'services: {s: {python: "operator:pow"}}\ntasks: {T: {service: s, in: [10, 5000]}}\n'
+    file = put(tmp_path, "flow.yaml", text)
+    assert solvent("run", file).out == "T: 10000000000000000000… (5,001 digits)\n"
+    assert f'"T": 1{"0" * 5000}' in solvent("run", file, "--format", "json").out
+
+
 def test_large_workflow_is_told_in_numbers(tmp_path: Path) -> None:
     """Two thousand tasks run, and are not told one by one."""
     tasks = "".join(f"  t{n}: {{service: s, from: [a]}}\n" for n in range(2_000))

@@ -12,6 +12,7 @@ from solvent.cli.board import MARKS, STATES, STYLES, repeatable
 from solvent.cli.render import counted, shortened, show_error, write, write_json
 from solvent.errors import WorkflowFailed
 from solvent.hocl.json_fields import error_as_json
+from solvent.values.text import form_of
 
 if TYPE_CHECKING:
     from solvent.cli.render import Piece
@@ -106,14 +107,6 @@ def plain(value: Any, depth: int = 0) -> tuple[Any, bool]:
             pairs = {key: plain(one, depth + 1) for key, one in value.items()}
             return {key: one for key, (one, _) in pairs.items()}, all(is_exact for _, is_exact in pairs.values())
     return form_of(value), False
-
-
-def form_of(value: Any) -> str:
-    """Give the Python form of a value, also of one that fails to give it."""
-    try:
-        return repr(value)
-    except Exception as error:  # noqa: BLE001 - a user's `__repr__` may raise anything
-        return f"<{type(value).__name__} without a form: {type(error).__name__}>"
 
 
 # --- Text.
@@ -239,4 +232,4 @@ def _say(*pieces: Piece) -> None:
     write(*pieces, to=sys.stderr)
 
 
-__all__ = ["Stuck", "form_of", "plain", "write_report_as_json", "write_results", "write_summary"]
+__all__ = ["Stuck", "plain", "write_report_as_json", "write_results", "write_summary"]

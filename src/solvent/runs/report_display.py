@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from solvent.pictures.tables import table
+from solvent.values.text import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,15 +34,7 @@ def _row(report: Report, name: str) -> tuple[object, ...]:
     timing = report.timings.get(name)
     took, attempts = (f"{timing.ended - timing.started:.3f}", timing.attempts) if timing else ("", "")
     cause = next((one.cause for one in report.failures if one.task == name), "")
-    return name, report.states[name], took, attempts, _shown(report.results[name]) if name in report.results else cause
-
-
-def _shown(value: object) -> str:
-    """Write a result; what cannot be written does not spoil the page."""
-    try:
-        return repr(value)
-    except Exception:  # noqa: BLE001 - a result may be of any class, and its `__repr__` may raise anything
-        return f"a {type(value).__name__}"
+    return name, report.states[name], took, attempts, form_of(report.results[name]) if name in report.results else cause
 
 
 def _notes(report: Report) -> Iterator[str]:

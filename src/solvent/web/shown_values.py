@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from solvent.values.text import form_of
+
 MAX_CHARACTERS = 4_000
 _LINE = 60
 
@@ -18,10 +20,7 @@ def shown(value: Any, max_characters: int = MAX_CHARACTERS) -> str:
         if len(text) > _LINE:
             text = json.dumps(value, ensure_ascii=False, indent=1)
     except (TypeError, ValueError, RecursionError):
-        try:
-            text = repr(value)
-        except Exception as error:  # noqa: BLE001 - a user's `__repr__` may raise anything
-            text = f"a {type(value).__name__} that cannot be shown: {error}"
+        text = form_of(value)
     return cut(text, max_characters)
 
 
