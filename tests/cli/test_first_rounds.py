@@ -117,6 +117,30 @@ tasks:
   E: {service: same, from: K}
 """
 
+UNNUMBERED = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, split: HOW, to: WAYS}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}], BRANCH}
+  J: {service: same, in: [{arrived: one}], after: [B, LAST], join: JOIN, again: {to: H, when: "result < 2"}}
+  E: {service: same, from: J}
+"""
+OWN_LOOP = 'join: any, again: {to: C, when: "result < 0"}'
+OUT = 'split: one, to: {J: "result > 99", X: null}}\n  X: {service: same, in: [{arrived: one}]'
+APART = 'P: "result == 1", Q: null'
+SKIPPED = """\
+tasks:
+  S: {service: same, in: [0], to: [G]}
+  G: {service: more, in: [{arrived: one}], join: any, split: one, to: {H: "result % 2 == 0", K: null}}
+  H: {service: same, in: [{arrived: one}], to: [B, C]}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}], join: any, again: {to: C, when: "result < 0"}}
+  J: {service: same, in: [{arrived: one}], after: [B, C], join: {first: 1}}
+  K: {service: same, in: [{arrived: one}], after: [G, J], join: any, again: {to: G, when: "result < 5"}}
+  E: {service: same, from: K}
+"""
+
 
 def _loop(how: str, ways: str, first: str) -> str:
     return LOOP.replace("HOW", how).replace("WAYS", ways).replace("FIRST", first)
@@ -182,3 +206,40 @@ def test_way_back_to_a_join_by_the_first_is_refused(tmp_path: Path) -> None:
     assert result.code == 2
     message = "`J` joins by `first`, which ignores what comes back from `K` as the rest of a round"
     assert f"error[W137]: {message}\n" in result.err + result.out
+
+
+def _unnumbered(how: str, ways: str, branch: str, join: str = "{first: 1}", last: str = "C") -> str:
+    text = UNNUMBERED.replace("HOW", how).replace("WAYS", ways).replace("BRANCH", branch)
+    return text.replace("JOIN", join).replace("LAST", last)
+
+
+SOME_TIMES = '{B: "true", C: "result > 99"}'
+WITHIN = f"{OWN_LOOP}, split: one, to: {{{APART}}}}}" + "".join(
+    f"\n  {name}: {{service: same, in: [{{arrived: one}}]{more}" + "}" * (name != "M")
+    for name, more in (("P", ""), ("Q", ""), ("M", ", after: [P, Q], join: any"))
+)
+BRANCHES = {
+    "a branch with a loop, not chosen": (_unnumbered("some", SOME_TIMES, OWN_LOOP), True),
+    "a branch that leads out of the loop": (_unnumbered("all", "[B, C]", OUT), True),
+    "the same, and the rest is cancelled": (_unnumbered("all", "[B, C]", OUT, "{first: 1, cancel: true}"), True),
+    "a branch with a loop, always chosen": (_unnumbered("all", "[B, C]", OWN_LOOP), False),
+    "a condition that always holds": (_unnumbered("some", '{B: "true", C: "true"}', OWN_LOOP), False),
+    "a choice that ends within its branch": (_unnumbered("all", "[B, C]", WITHIN, last="M"), False),
+    "a branch with a loop, the rest cancelled": (
+        _unnumbered("some", SOME_TIMES, OWN_LOOP, "{first: 1, cancel: true}"),
+        False,
+    ),
+    "all that are active": (_unnumbered("some", SOME_TIMES, OWN_LOOP, "active"), False),
+    "one branch at a time, which leads out": (_unnumbered("one", '{B: "result < 2", C: null}', OUT), False),
+    "a round that is left out as a whole": (SKIPPED, False),
+}
+
+
+@pytest.mark.parametrize("text, is_stuck", BRANCHES.values(), ids=BRANCHES)
+def test_check_warns_of_rounds_that_wait_for_ever(tmp_path: Path, text: str, is_stuck: bool) -> None:
+    """W188 is for the joins whose rounds have no numbers, and only where `explore` finds an order that is stuck."""
+    file = controlled.put(tmp_path, text)
+    result = solvent("check", file)
+    warning = "warning[W188]: `J` joins by `first` in a loop, and `C` may pass it nothing in a round: "
+    assert (result.code, warning in result.out, "warning" in result.out) == (0, is_stuck, is_stuck)
+    assert (" stuck\n" in solvent("explore", file).out) == is_stuck

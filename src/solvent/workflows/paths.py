@@ -317,6 +317,8 @@ class Paths:
     """Who hears of ways that are not taken."""
     numbered: dict[str, str]
     """The tasks that get tokens with the number of a round, each with the task whose starts have these numbers."""
+    rounds: dict[str, bool]
+    """The joins by the first so many of a round, each with whether it hears of branches that are not chosen."""
 
     def upstream_first(self, tasks: Iterable[str]) -> list[str]:
         """Put tasks in such an order that none comes before one that leads to it, as far as there are no loops."""
@@ -387,7 +389,9 @@ def paths_of(workflow: Workflow) -> Paths:
         if name in numbered or controls[name].cancels_rest or _is_once(name, destinations, starts, loops)
     ]
     skips = Skips(around, known, destinations, active, told)
-    return Paths(known, destinations, loops, ranks, starts, skips, numbered)
+    return Paths(
+        known, destinations, loops, ranks, starts, skips, numbered, {name: name in told for name in sorted(rounds)}
+    )
 
 
 def _is_once(

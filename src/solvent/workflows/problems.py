@@ -18,6 +18,11 @@ _MAX_HINTS = 20
 _MAX_NAMES = 5_000
 
 
+def hint_at(span: Span | None, in_file: str, in_python: str) -> str:
+    """Return the hint that fits the language of the text that a span lies in; without one, that is Python."""
+    return in_python if span is None or span.source.name.endswith(".py") else in_file
+
+
 class Report:
     """The problems found so far, and where things stand."""
 
@@ -26,9 +31,11 @@ class Report:
         self._places = places
         self._hints = 0
 
-    def add(self, code: str, message: str, key: Key, *, hint: str = "") -> None:
-        """Add a problem about a part of the workflow."""
-        self.problems.append(WorkflowProblem(code, message, span=self._place_of(key), hint=hint))
+    def add(self, code: str, message: str, key: Key, *, hint: str = "", python: str = "") -> None:
+        """Add a problem about a part of the workflow, with a hint for files, and another for Python if it differs."""
+        span = self._place_of(key)
+        fitting = hint_at(span, hint, python or hint) if span is not None or not self._places else hint
+        self.problems.append(WorkflowProblem(code, message, span=span, hint=fitting))
 
     def _place_of(self, key: Key) -> Span | None:
         found = self._places.get(key)
@@ -48,4 +55,4 @@ class Report:
         self.add(code, message, key, hint=hint)
 
 
-__all__ = ["Report"]
+__all__ = ["Report", "hint_at"]
