@@ -236,7 +236,7 @@ BRANCHES = {
 
 
 @pytest.mark.parametrize("text, is_stuck", BRANCHES.values(), ids=BRANCHES)
-def test_check_warns_of_rounds_that_wait_for_ever(tmp_path: Path, text: str, is_stuck: bool) -> None:
+def test_check_warns_of_rounds_that_wait_for_ever(tmp_path: Path, text: str, *, is_stuck: bool) -> None:
     """W188 is for the joins whose rounds have no numbers, and only where `explore` finds an order that is stuck."""
     file = controlled.put(tmp_path, text)
     result = solvent("check", file)

@@ -31,6 +31,26 @@ tasks:
 ARRIVED, FROM = "{arrived: one}", "{from: Cut}"
 HINT = "take what arrives, `{arrived: one}`: the first time it is the result of `Cut`"
 
+PYTHON = """\
+from solvent import attempt, repeat, service, workflow
+
+@service
+def cut(number: int) -> int:
+    return number
+
+@service
+def send(number: int) -> int:
+    return number + 1
+
+@workflow
+def flow(number: int = 1) -> int:
+    first = cut(number)
+    middle = cut.named("middle")(first)
+    sent = attempt(send(middle), otherwise=send.named("resend")(first))
+    repeat(sent, back_to=sent, when="result < 5")
+    return cut.named("end")(sent)
+"""
+
 
 def _loop(service: str, takes: str, other: str) -> str:
     return LOOP.replace("SERVICE", service).replace("TAKES", takes).replace("OTHER", other)
@@ -76,3 +96,13 @@ def test_what_arrives_is_taken_in_every_round(tmp_path: Path, text: str) -> None
     assert solvent("check", file).code == 0
     result = solvent("run", file)
     assert (result.code, result.out) == (0, "End: 5\n")
+
+
+def test_hint_fits_the_language_of_the_file(tmp_path: Path) -> None:
+    """A Python user is told what to write in Python."""
+    file = tmp_path / "flow.py"
+    file.write_text(PYTHON)
+    result = solvent("check", file)
+    hint = "call it with the step that `send` is called with: from the second round on it gets the result of `send`"
+    assert (result.code, "error[W137]" in result.err, hint in result.err) == (2, True, True), result.err
+    assert "arrived" not in result.err

@@ -49,7 +49,7 @@ def check_condition(what: str, when: str, key: Key, report: Report) -> None:
         isinstance(found, Literal) and not isinstance(found.value, bool)
     ):
         message = f"the condition of {what} is never true or false: `{when}`"
-        report.add("W130", message, key, hint='compare the result: `when: "result < 0.9"`')
+        report.add("W130", message, key, hint="compare the result: `result < 0.9`")
 
 
 JOINS = ("all", "any", "first", "active")
@@ -127,7 +127,11 @@ def _check_loop_arguments(
             name = f"`{task.name}`" if task is place else f"`{task.name}`, which replaces `{place.name}`,"
             message = f"{name} takes the result of `{once[0]}`, and `{back[0]}` comes back without it"
             hint = f"take what arrives, `{{arrived: one}}`: the first time it is the result of `{once[0]}`"
-            report.add("W137", message, ("task", task.name), hint=hint)
+            python = (
+                f"call it with the step that `{place.name}` is called with: "
+                f"from the second round on it gets the result of `{back[0]}` in its place"
+            )
+            report.add("W137", message, ("task", task.name), hint=hint, python=python)
 
 
 # --- Names.
@@ -196,7 +200,8 @@ def _check_join(workflow: Workflow, task: Task, control: Control, paths: Paths, 
     chosen = [one for one in back if _chooses(workflow.by_name[one], name)]
     if chosen:
         message = f"`{name}` joins by `first`, which ignores what comes back from `{chosen[0]}` as the rest of a round"
-        report.add("W137", message, key, hint="go back to a task before it, with `join: any`")
+        hint, python = "go back to a task before it, with `join: any`", "go back to a step before it"
+        report.add("W137", message, key, hint=hint, python=python)
 
 
 def _chooses(task: Task, to: str) -> bool:

@@ -27,8 +27,14 @@ def check_placeholders(task: Task, service: Service, report: Report) -> None:
     for name in sorted(_asked(service) - given):
         message = f"`{task.name}` calls `{service.name}`, which needs the argument {{{name}}}, and does not give it"
         how = "`in: [...]`" if name.isdecimal() else f"`with: {{{name}: ...}}`"
-        hint = f"give it: {how} in a file, or in the call in Python; {{{{{name}}}}} is the text {{{name}}} itself"
-        report.add("W185", message, ("task", task.name), hint=hint)
+        plain = f"{{{{{name}}}}} is the text {{{name}}} itself"
+        report.add(
+            "W185",
+            message,
+            ("task", task.name),
+            hint=f"give it: {how}; {plain}",
+            python=f"give it in the call; {plain}",
+        )
 
 
 def _asked(service: Service) -> set[str]:

@@ -328,8 +328,8 @@ class _Finder:
     def _tell_lack(self, name: str) -> None:
         wanted = self.tokens.wanted(name)
         message = f"`{name}` can never start: it waits for {wanted}, and less arrives"
-        hint = "let it wait for less, or let more be passed on: `threads: 2`"
-        self.report.add("W144", message, ("task", name), hint=hint)
+        hint = "let it wait for less, or let more be passed on: "
+        self.report.add("W144", message, ("task", name), hint=f"{hint}`threads: 2`", python=f"{hint}`threads(step, 2)`")
 
     def _turned(self, circle: list[str]) -> list[str]:
         """Let a circle begin and end with the task that is named first."""
@@ -373,7 +373,8 @@ class _Finder:
             self.told.add(one)
             message = f"`{one}` waits for {self.tokens.wanted(one)}, and whichever way `{name}` goes on, less arrives"
             hint = "`join: any` starts it by each that arrives, `join: active` by all that do"
-            self.report.add("W144", message, ("task", one), hint=hint)
+            python = "`any_of(...)` starts it by each that arrives, `active_of(...)` by all that do"
+            self.report.add("W144", message, ("task", one), hint=hint, python=python)
 
     def milestones(self) -> None:
         """Report tasks that can start only before another has started, but come only after it."""
@@ -431,7 +432,8 @@ class _Finder:
                 hint = (
                     f'let a task decide: `again: {{to: {names[0]}, when: "result < 3"}}`, or `split: one` with routes'
                 )
-                self.report.add("W145", message, ("task", names[0]), hint=hint)
+                python = 'let a step decide: `repeat(step, back_to=..., when="result < 3")`, or `choose(...)`'
+                self.report.add("W145", message, ("task", names[0]), hint=hint, python=python)
 
 
 def _way(names: list[str]) -> str:
