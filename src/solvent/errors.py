@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 from solvent.source import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from solvent.source import Span
 
@@ -349,6 +349,8 @@ class Interrupted(LimitReached):
     exit_code = INTERRUPTED
 
 
+_MAX_NAME = 200
+"""Longer names are not compared: that takes quadratic time."""
 _MAX_FRAMES = 10
 _INTERNAL = (__file__.removesuffix("errors.py"), "<frozen ")
 
@@ -361,6 +363,16 @@ def install_hint(extra: str, package: str = "solvent") -> str:
     """
     place = "." if package == "solvent" else "./lab"
     return f"pip install '{package}[{extra}]', or in a clone: pip install '{place}[{extra}]'"
+
+
+def nearest(wrong: str, known: Iterable[str]) -> str:
+    """Return a hint with the closest known name, or an empty text if none is close."""
+    from difflib import get_close_matches
+
+    if len(wrong) > _MAX_NAME:
+        return ""
+    found = get_close_matches(wrong, [one for one in known if len(one) <= _MAX_NAME], n=1, cutoff=0.66)
+    return f"did you mean `{found[0]}`?" if found else ""
 
 
 def exception_text(error: BaseException) -> str:

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from solvent.lang import operators
 from solvent.lang import syntax as tree
 from solvent.lang.builtin import BUILTIN
-from solvent.lang.kinds import KINDS
 from solvent.lang.molecule import Endless, List, Molecule, equal, order_key
-from solvent.lang.rule import Rule
+from solvent.lang.rule import KINDS, Rule
 from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from solvent.lang import syntax as tree
-from solvent.lang.kinds import KINDS
 from solvent.lang.lexer import KEYWORDS
 from solvent.lang.molecule import Symbol
+from solvent.lang.rule import KINDS
 from tests.property.strategies import symbols
 
 WORDS = KEYWORDS | {"rec", "inf", "list"}

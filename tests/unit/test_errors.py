@@ -14,6 +14,7 @@ from solvent.errors import (
     ReactionFailed,
     SolventError,
     SyntaxProblem,
+    nearest,
 )
 from solvent.source import Source, Span
 
@@ -72,3 +73,9 @@ def test_unknown_name_of_the_package() -> None:
     """A name that the package does not offer is an ordinary attribute error."""
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = solvent.nothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("wrong, hint", [("colur", "did you mean `colour`?"), ("qqq", "")])
+def test_close_name_is_suggested(wrong: str, hint: str) -> None:
+    """A name one letter off is suggested; without a close name there is no hint."""
+    assert nearest(wrong, ["colour", "max"]) == hint

@@ -42,7 +42,7 @@ class _Parser(ArgumentParser):
             if is_json_used():
                 raise Misuse("H319", message, hint=f"`{self.prog} --help` lists what there is")
             super().error(message)
-        from solvent.lang.nearest import nearest
+        from solvent.errors import nearest
 
         known = [name for name, one in self._option_string_actions.items() if one.help != SUPPRESS]
         message = f"there is no option `{unknown}`"

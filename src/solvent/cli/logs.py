@@ -8,8 +8,7 @@ from solvent.cli.agent_records import happened, latest_run
 from solvent.cli.loading import add_format, parser_for
 from solvent.cli.recording import add_run, add_store, local_time, open_records
 from solvent.cli.render import shortened, write, write_json
-from solvent.errors import Misuse
-from solvent.lang.nearest import nearest
+from solvent.errors import Misuse, nearest
 from solvent.runs.records.history import history
 from solvent.runs.records.runs import find
 

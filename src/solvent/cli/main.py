@@ -190,8 +190,7 @@ def _unknown(name: str) -> int:
         print(_overview(), file=sys.stderr)
         return 2
     from solvent.cli.render import is_json_used
-    from solvent.errors import Misuse
-    from solvent.lang.nearest import nearest
+    from solvent.errors import Misuse, nearest
 
     hint = nearest(name, COMMANDS) or "`solvent --help` lists the commands"
     if name in _KNOWN_PLUGINS:

@@ -77,7 +77,7 @@ class Session:
         name, _, rest = text.partition(" ")
         rest = rest.strip()
         if name not in COMMANDS:
-            from solvent.lang.nearest import nearest
+            from solvent.errors import nearest
 
             raise Misuse("H311", f"there is no command `:{name}`", hint=nearest(name, COMMANDS) or "`:help` lists them")
         wanted = COMMANDS[name][0]

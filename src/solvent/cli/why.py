@@ -215,7 +215,7 @@ def _molecule_text(text: str) -> str:
 
 
 def _complain_unknown(solution: Solution, recorder: Recorder, name: str) -> None:
-    from solvent.lang.nearest import nearest
+    from solvent.errors import nearest
 
     known = sorted({*names_in(recorder), *rule_names(solution)})
     hint = nearest(name, known) or (f"there were: {', '.join(known)}" if known else "no rule has a name")

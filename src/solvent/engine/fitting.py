@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.lang.evaluate import Spread
-from solvent.lang.kinds import KINDS
 from solvent.lang.molecule import Endless, List, Molecule, equal
-from solvent.lang.rule import Rule
+from solvent.lang.rule import KINDS, Rule
 from solvent.lang.solution import Solution
 from solvent.lang.syntax import (
     ListPattern,

@@ -25,10 +25,9 @@ from solvent.engine.fitting import (
     plain,
     rest_position,
 )
-from solvent.lang.kinds import KINDS
 from solvent.lang.molecule import List, Molecule, equal
 from solvent.lang.printer import print_molecule, print_pattern
-from solvent.lang.rule import Rule
+from solvent.lang.rule import KINDS, Rule
 from solvent.lang.solution import Solution
 from solvent.lang.syntax import (
     ListPattern,

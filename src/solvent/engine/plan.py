@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine.expressions import conjuncts, names_in
-from solvent.lang.kinds import KINDS
 from solvent.lang.molecule import ATOMS, List, Symbol
-from solvent.lang.rule import Rule
+from solvent.lang.rule import KINDS, Rule
 from solvent.lang.solution import Solution
 from solvent.lang.syntax import (
     Binary,

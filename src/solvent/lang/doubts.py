@@ -4,26 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.lang.nearest import nearest
-from solvent.lang.syntax import (
-    Binary,
-    Call,
-    Expression,
-    LetNode,
-    ListNode,
-    ListPattern,
-    Multiplet,
-    Name,
-    Pattern,
-    ProgramNode,
-    RuleNode,
-    RulePattern,
-    SolutionNode,
-    SolutionPattern,
-    TupleNode,
-    TuplePattern,
-    Unary,
-)
+from solvent.errors import nearest
+from solvent.lang import syntax
 from solvent.source import Source, Span, excerpt
 
 if TYPE_CHECKING:
@@ -47,15 +29,15 @@ class Doubt:
         return "\n".join([*lines, f"  hint: {self.hint}"] if self.hint else lines)
 
 
-def doubts(program: ProgramNode, source: Source) -> list[Doubt]:
+def doubts(program: syntax.ProgramNode, source: Source) -> list[Doubt]:
     """Return the warnings about a program, in the order of its text."""
     found = [*_unused(program, source), *_unnamed(program, source)]
     return sorted(found, key=lambda one: one.span.start if one.span else 0)
 
 
-def _unused(program: ProgramNode, source: Source) -> Iterator[Doubt]:
+def _unused(program: syntax.ProgramNode, source: Source) -> Iterator[Doubt]:
     for let in _nodes(program.body):
-        if not isinstance(let, LetNode):
+        if not isinstance(let, syntax.LetNode):
             continue
         used = _names(let.body)
         # From the last let to the first: a rule is of use when the body or a later rule of use names it.
@@ -68,51 +50,51 @@ def _unused(program: ProgramNode, source: Source) -> Iterator[Doubt]:
                 yield Doubt("H250", message, Span(source, binding.start, binding.end), hint)
 
 
-def _unnamed(program: ProgramNode, source: Source) -> Iterator[Doubt]:
+def _unnamed(program: syntax.ProgramNode, source: Source) -> Iterator[Doubt]:
     nodes = list(_nodes(program.body))
-    named = {binding.name for node in nodes if isinstance(node, LetNode) for binding in node.bindings}
-    named |= {node.name for node in nodes if isinstance(node, RuleNode) and node.name}
+    named = {binding.name for node in nodes if isinstance(node, syntax.LetNode) for binding in node.bindings}
+    named |= {node.name for node in nodes if isinstance(node, syntax.RuleNode) and node.name}
     for node in nodes:
-        for pattern in _patterns(node.patterns) if isinstance(node, RuleNode) else ():
-            if isinstance(pattern, RulePattern) and pattern.rule not in named:
+        for pattern in _patterns(node.patterns) if isinstance(node, syntax.RuleNode) else ():
+            if isinstance(pattern, syntax.RulePattern) and pattern.rule not in named:
                 message = f"no rule of this program is named `{pattern.rule}`, so this pattern never fits"
                 yield Doubt("H251", message, Span(source, pattern.start, pattern.end), nearest(pattern.rule, named))
 
 
-def _names(nodes: list[Expression]) -> set[str]:
-    return {node.text for node in _nodes(nodes) if isinstance(node, Name)}
+def _names(nodes: list[syntax.Expression]) -> set[str]:
+    return {node.text for node in _nodes(nodes) if isinstance(node, syntax.Name)}
 
 
-def _nodes(nodes: list[Expression]) -> Iterator[Expression]:
+def _nodes(nodes: list[syntax.Expression]) -> Iterator[syntax.Expression]:
     """Return every node of expressions, without recursion."""
     work = list(nodes)
     while work:
         node = work.pop()
         yield node
         match node:
-            case SolutionNode() | ListNode():
+            case syntax.SolutionNode() | syntax.ListNode():
                 work += node.items
-            case TupleNode():
+            case syntax.TupleNode():
                 work += node.parts
-            case Binary():
+            case syntax.Binary():
                 work += [node.left, node.right]
-            case Unary():
+            case syntax.Unary():
                 work.append(node.operand)
-            case Multiplet():
+            case syntax.Multiplet():
                 work += [node.item] if node.count is None else [node.item, node.count]
-            case Call():
+            case syntax.Call():
                 work += node.arguments
-            case RuleNode():
+            case syntax.RuleNode():
                 work += node.product if node.condition is None else [*node.product, node.condition]
-            case LetNode():
+            case syntax.LetNode():
                 work += [*(binding.rule for binding in node.bindings), *node.body]
 
 
-def _patterns(patterns: list[Pattern]) -> Iterator[Pattern]:
+def _patterns(patterns: list[syntax.Pattern]) -> Iterator[syntax.Pattern]:
     for pattern in patterns:
         yield pattern
         match pattern:
-            case TuplePattern():
+            case syntax.TuplePattern():
                 yield from _patterns(pattern.parts)
-            case ListPattern() | SolutionPattern():
+            case syntax.ListPattern() | syntax.SolutionPattern():
                 yield from _patterns(pattern.items)

@@ -28,32 +28,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from solvent.lang import syntax
 from solvent.lang.printer import TreePrinter, print_pattern
-from solvent.lang.syntax import (
-    Binary,
-    Call,
-    Expression,
-    LetNode,
-    ListNode,
-    ListPattern,
-    Literal,
-    Multiplet,
-    Name,
-    Pattern,
-    ProgramNode,
-    RestPattern,
-    RuleNode,
-    SolutionNode,
-    SolutionPattern,
-    TupleNode,
-    TuplePattern,
-    Unary,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from solvent.lang.syntax import Binding
     from solvent.source import Source
 
 
@@ -65,7 +45,7 @@ _MAX_SHARED = 40
 _SUM = 5
 
 
-def format_program(program: ProgramNode, source: Source) -> str:
+def format_program(program: syntax.ProgramNode, source: Source) -> str:
     """Return a program's text in the common layout."""
     return _Layout(program, source).text()
 
@@ -73,25 +53,25 @@ def format_program(program: ProgramNode, source: Source) -> str:
 class FlatPrinter(TreePrinter):
     """Writes trees on one line."""
 
-    def part(self, node: Expression) -> str:
+    def part(self, node: syntax.Expression) -> str:
         """Write a part of a tuple."""
         return self.expression(node, _SUM)
 
-    def _tuple(self, node: TupleNode) -> str:
+    def _tuple(self, node: syntax.TupleNode) -> str:
         return " : ".join(self.expression(part, _SUM) for part in node.parts)
 
-    def expression(self, node: Expression, least: int) -> str:
+    def expression(self, node: syntax.Expression, least: int) -> str:
         """Write an expression; the last rule of a solution needs no parentheses."""
         if (
-            isinstance(node, SolutionNode)
+            isinstance(node, syntax.SolutionNode)
             and node.items
-            and isinstance(node.items[-1], RuleNode)
+            and isinstance(node.items[-1], syntax.RuleNode)
             and is_bare(node.items[-1])
         ):
             return f"<{', '.join([*map(self.item, node.items[:-1]), self.rule(node.items[-1])])}>"
         return super().expression(node, least)
 
-    def rule_parts(self, node: RuleNode) -> list[str]:
+    def rule_parts(self, node: syntax.RuleNode) -> list[str]:
         """Write a rule's clauses."""
         patterns = ", ".join(map(flat_pattern, node.patterns))
         product = self.items(node.product)
@@ -106,33 +86,33 @@ class FlatPrinter(TreePrinter):
         return parts
 
 
-def flat_pattern(pattern: Pattern) -> str:
+def flat_pattern(pattern: syntax.Pattern) -> str:
     """Write a pattern on one line."""
     match pattern:
-        case TuplePattern():
+        case syntax.TuplePattern():
             return " : ".join(
-                f"({flat_pattern(part)})" if isinstance(part, TuplePattern) else flat_pattern(part)
+                f"({flat_pattern(part)})" if isinstance(part, syntax.TuplePattern) else flat_pattern(part)
                 for part in pattern.parts
             )
-        case ListPattern():
+        case syntax.ListPattern():
             items = ", ".join(map(flat_pattern, pattern.items))
-            alone = len(pattern.items) == 1 and not isinstance(pattern.items[0], RestPattern)
+            alone = len(pattern.items) == 1 and not isinstance(pattern.items[0], syntax.RestPattern)
             return f"list({items})" if alone else f"({items})"
-        case SolutionPattern():
+        case syntax.SolutionPattern():
             return f"<{', '.join(map(flat_pattern, pattern.items))}>"
     return print_pattern(pattern)
 
 
-def is_bare(rule: RuleNode) -> bool:
+def is_bare(rule: syntax.RuleNode) -> bool:
     """Return whether a rule at the end of a solution needs no parentheses: it compares nothing by `<` or `>`."""
     return rule.name is None and not _compares(rule.condition)
 
 
-def _compares(node: Expression | None) -> bool:
+def _compares(node: syntax.Expression | None) -> bool:
     match node:
-        case Binary():
+        case syntax.Binary():
             return node.operator in ("<", ">") or _compares(node.left) or _compares(node.right)
-        case Unary():
+        case syntax.Unary():
             return _compares(node.operand)
     return False
 
@@ -140,7 +120,7 @@ def _compares(node: Expression | None) -> bool:
 class Pen:
     """Writes lines, with the comments of the original text between them."""
 
-    def __init__(self, text: str, program: ProgramNode) -> None:
+    def __init__(self, text: str, program: syntax.ProgramNode) -> None:
         self._text = text
         self._headers = _header_spans(text, program)
         # Comments inside a header line are part of its text.
@@ -259,7 +239,7 @@ class Pen:
         return "\n".join(self._lines) + "\n"
 
 
-def _header_spans(text: str, program: ProgramNode) -> list[tuple[int, int]]:
+def _header_spans(text: str, program: syntax.ProgramNode) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     at = 0
     offsets = [offset for offset, _ in program.comments]
@@ -276,7 +256,7 @@ def _header_spans(text: str, program: ProgramNode) -> list[tuple[int, int]]:
 
 
 class _Layout:
-    def __init__(self, program: ProgramNode, source: Source) -> None:
+    def __init__(self, program: syntax.ProgramNode, source: Source) -> None:
         self.program = program
         self.source = source
         self.flat = FlatPrinter()
@@ -286,7 +266,7 @@ class _Layout:
         """Write the whole program."""
         self.pen.write_headers()
         body = self.program.body
-        if len(body) == 1 and isinstance(body[0], LetNode):
+        if len(body) == 1 and isinstance(body[0], syntax.LetNode):
             self._let(body[0])
         else:
             self._items(body)
@@ -294,7 +274,7 @@ class _Layout:
 
     # --- Lists of molecules or patterns.
 
-    def _items(self, items: Sequence[Expression | Pattern], *, in_solution: bool = False) -> None:
+    def _items(self, items: Sequence[syntax.Expression | syntax.Pattern], *, in_solution: bool = False) -> None:
         """Write molecules with commas, on as many lines as the original and the width require."""
         pen = self.pen
         began = 0
@@ -309,7 +289,9 @@ class _Layout:
             if not is_last:
                 pen.write(",")
 
-    def _shares_line(self, before: Expression | Pattern, item: Expression | Pattern) -> bool:
+    def _shares_line(
+        self, before: syntax.Expression | syntax.Pattern, item: syntax.Expression | syntax.Pattern
+    ) -> bool:
         pen = self.pen
         text, previous = self._flat(item), self._flat(before)
         return (
@@ -321,9 +303,9 @@ class _Layout:
             and pen.column + len(text) + 2 <= WIDTH
         )
 
-    def _one(self, item: Expression | Pattern, *, may_be_bare: bool) -> None:
+    def _one(self, item: syntax.Expression | syntax.Pattern, *, may_be_bare: bool) -> None:
         """Write one molecule of a solution."""
-        if isinstance(item, RuleNode) and may_be_bare and is_bare(item):
+        if isinstance(item, syntax.RuleNode) and may_be_bare and is_bare(item):
             if self._fits(item, self.flat.rule(item)):
                 self.pen.write(self.flat.rule(item))
             else:
@@ -331,10 +313,10 @@ class _Layout:
         else:
             self._node(item)
 
-    def _flat(self, node: Expression | Pattern) -> str:
+    def _flat(self, node: syntax.Expression | syntax.Pattern) -> str:
         return flat_pattern(node) if _is_pattern(node) else self.flat.item(node)  # type: ignore[arg-type]
 
-    def _fits(self, node: Expression | Pattern, text: str, after: int = 1) -> bool:
+    def _fits(self, node: syntax.Expression | syntax.Pattern, text: str, after: int = 1) -> bool:
         """Return whether a node fits on the current line: it was on one line before, and it is short enough."""
         pen = self.pen
         is_whole = not pen.has_break(node.start, node.end) and not pen.has_comment(node.end)
@@ -342,41 +324,43 @@ class _Layout:
 
     # --- Nodes that do not fit on a line.
 
-    def _node(self, node: Expression | Pattern, *, is_part: bool = False) -> None:
+    def _node(self, node: syntax.Expression | syntax.Pattern, *, is_part: bool = False) -> None:
         """Write a node at the current position, broken if necessary."""
         text = self._part(node) if is_part else self._flat(node)
         if self._fits(node, text):
             self.pen.write(text)
             return
         match node:
-            case SolutionNode() | SolutionPattern():
+            case syntax.SolutionNode() | syntax.SolutionPattern():
                 self._bracketed("<", node.items, ">", node.end)
-            case ListNode():
+            case syntax.ListNode():
                 self._bracketed("list(" if len(node.items) == 1 else "(", node.items, ")", node.end)
-            case ListPattern():
-                alone = len(node.items) == 1 and not isinstance(node.items[0], RestPattern)
+            case syntax.ListPattern():
+                alone = len(node.items) == 1 and not isinstance(node.items[0], syntax.RestPattern)
                 self._bracketed("list(" if alone else "(", node.items, ")", node.end)
-            case Call() if not node.method:
+            case syntax.Call() if not node.method:
                 self._bracketed(f"{node.function}(", node.arguments, ")", node.end)
-            case TupleNode() | TuplePattern():
+            case syntax.TupleNode() | syntax.TuplePattern():
                 self._tuple(node, is_part=is_part)
-            case Multiplet() if not is_part:
+            case syntax.Multiplet() if not is_part:
                 self._node(node.item, is_part=True)
                 self.pen.write(text[len(self._part(node.item)) :])
-            case RuleNode():
+            case syntax.RuleNode():
                 self._enclosed_rule(node)
-            case LetNode():
+            case syntax.LetNode():
                 self._enclosed_let(node)
             case _:
                 self.pen.write(text)
 
-    def _part(self, node: Expression | Pattern) -> str:
+    def _part(self, node: syntax.Expression | syntax.Pattern) -> str:
         if _is_pattern(node):
             text = flat_pattern(node)  # type: ignore[arg-type]
-            return f"({text})" if isinstance(node, TuplePattern) else text
+            return f"({text})" if isinstance(node, syntax.TuplePattern) else text
         return self.flat.part(node)  # type: ignore[arg-type]
 
-    def _bracketed(self, opening: str, items: Sequence[Expression | Pattern], closing: str, end: int) -> None:
+    def _bracketed(
+        self, opening: str, items: Sequence[syntax.Expression | syntax.Pattern], closing: str, end: int
+    ) -> None:
         pen = self.pen
         pen.write(opening)
         if not items and not pen.has_comment(end):
@@ -389,7 +373,7 @@ class _Layout:
         pen.break_line()
         pen.write(closing)
 
-    def _tuple(self, node: TupleNode | TuplePattern, *, is_part: bool) -> None:
+    def _tuple(self, node: syntax.TupleNode | syntax.TuplePattern, *, is_part: bool) -> None:
         if is_part:
             self.pen.write("(")
         for at, part in enumerate(node.parts):
@@ -399,7 +383,7 @@ class _Layout:
         if is_part:
             self.pen.write(")")
 
-    def _enclosed_rule(self, node: RuleNode) -> None:
+    def _enclosed_rule(self, node: syntax.RuleNode) -> None:
         pen = self.pen
         pen.write(f"({node.name} =" if node.name else "(")
         if node.is_inject and not node.patterns and node.condition is None:
@@ -415,7 +399,7 @@ class _Layout:
         pen.break_line()
         pen.write(")")
 
-    def _enclosed_let(self, node: LetNode) -> None:
+    def _enclosed_let(self, node: syntax.LetNode) -> None:
         pen = self.pen
         pen.write("(")
         pen.indent()
@@ -426,13 +410,13 @@ class _Layout:
 
     # --- Lets and rules.
 
-    def _let(self, node: LetNode) -> None:
+    def _let(self, node: syntax.LetNode) -> None:
         for binding in node.bindings:
             self.pen.begin_line(binding.start)
             self._binding(binding)
         self._items(node.body)
 
-    def _binding(self, binding: Binding) -> None:
+    def _binding(self, binding: syntax.Binding) -> None:
         pen = self.pen
         text = self.flat.binding(binding)
         rule = binding.rule
@@ -451,7 +435,7 @@ class _Layout:
         pen.break_line()
         pen.write("in")
 
-    def _clauses(self, rule: RuleNode) -> None:
+    def _clauses(self, rule: syntax.RuleNode) -> None:
         """Write a rule with one clause on each line, from the current position."""
         pen = self.pen
         if rule.is_inject:
@@ -469,13 +453,15 @@ class _Layout:
             pen.begin_line(rule.condition.start, may_be_empty=False)
             self._condition(rule.condition)
 
-    def _clause(self, word: str, items: Sequence[Expression | Pattern]) -> None:
+    def _clause(self, word: str, items: Sequence[syntax.Expression | syntax.Pattern]) -> None:
         pen = self.pen
         pen.write(word)
         if not items:
             return
         text = ", ".join(map(self._flat, items))
-        breaks = any(isinstance(one, RuleNode | LetNode) and pen.has_break(one.start, one.end) for one in items)
+        breaks = any(
+            isinstance(one, syntax.RuleNode | syntax.LetNode) and pen.has_break(one.start, one.end) for one in items
+        )
         if len(items) == 1:
             pen.write(" ")
             self._node(items[0])
@@ -486,17 +472,17 @@ class _Layout:
             self._items(items)
             pen.dedent()
 
-    def _condition(self, condition: Expression) -> None:
+    def _condition(self, condition: syntax.Expression) -> None:
         """Write a condition; one that is too long is broken before its `&&` or `||`."""
         pen = self.pen
         text = self.flat.expression(condition, 1)
-        if pen.column + 3 + len(text) <= WIDTH or not isinstance(condition, Binary):
+        if pen.column + 3 + len(text) <= WIDTH or not isinstance(condition, syntax.Binary):
             pen.write(f"if {text}")
             return
         operator = condition.operator if condition.operator in ("&&", "||") else ""
-        parts: list[Expression] = []
-        left: Expression = condition
-        while operator and isinstance(left, Binary) and left.operator == operator:
+        parts: list[syntax.Expression] = []
+        left: syntax.Expression = condition
+        while operator and isinstance(left, syntax.Binary) and left.operator == operator:
             parts.append(left.right)
             left = left.left
         least = {"||": 1, "&&": 2}.get(operator, 1)
@@ -508,25 +494,25 @@ class _Layout:
         pen.dedent()
 
 
-def _is_pattern(node: Expression | Pattern) -> bool:
+def _is_pattern(node: syntax.Expression | syntax.Pattern) -> bool:
     return not isinstance(node, _EXPRESSIONS)
 
 
 _EXPRESSIONS = (
-    Literal,
-    Name,
-    TupleNode,
-    ListNode,
-    SolutionNode,
-    Multiplet,
-    Unary,
-    Binary,
-    Call,
-    RuleNode,
-    LetNode,
+    syntax.Literal,
+    syntax.Name,
+    syntax.TupleNode,
+    syntax.ListNode,
+    syntax.SolutionNode,
+    syntax.Multiplet,
+    syntax.Unary,
+    syntax.Binary,
+    syntax.Call,
+    syntax.RuleNode,
+    syntax.LetNode,
 )
 
 
-def _is_plain(node: Expression | Pattern) -> bool:
+def _is_plain(node: syntax.Expression | syntax.Pattern) -> bool:
     """Return whether a molecule may share its line: it is no rule and no solution."""
-    return not isinstance(node, RuleNode | LetNode | SolutionNode | SolutionPattern)
+    return not isinstance(node, syntax.RuleNode | syntax.LetNode | syntax.SolutionNode | syntax.SolutionPattern)

@@ -24,37 +24,12 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from solvent.errors import SyntaxProblem
+from solvent.errors import SyntaxProblem, nearest
+from solvent.lang import syntax
 from solvent.lang.builtin import BUILTIN, JAVA_CONSTANTS
-from solvent.lang.kinds import KINDS
 from solvent.lang.lexer import RULE_WORDS, Lexeme, float_value, integer_value, lexemes, string_value
 from solvent.lang.molecule import Symbol
-from solvent.lang.nearest import nearest
-from solvent.lang.syntax import (
-    Binary,
-    Binding,
-    Call,
-    Expression,
-    LetNode,
-    ListNode,
-    ListPattern,
-    Literal,
-    LiteralPattern,
-    Multiplet,
-    Name,
-    Node,
-    Pattern,
-    ProgramNode,
-    RestPattern,
-    RuleNode,
-    RulePattern,
-    SolutionNode,
-    SolutionPattern,
-    TupleNode,
-    TuplePattern,
-    Unary,
-    VariablePattern,
-)
+from solvent.lang.rule import KINDS
 from solvent.source import Source, Span
 
 _POWER = {
@@ -69,12 +44,12 @@ MAX_LEVELS = 200
 """The deepest nesting of brackets, rules and signs."""
 
 
-def parse_program(source: Source) -> ProgramNode:
+def parse_program(source: Source) -> syntax.ProgramNode:
     """Parse a whole program."""
     return Parser(source).program()
 
 
-def parse_molecules(source: Source) -> list[Expression]:
+def parse_molecules(source: Source) -> list[syntax.Expression]:
     """Parse molecules with commas between them, as typed at a prompt."""
     parser = Parser(source)
     found = parser.molecules()
@@ -229,7 +204,7 @@ class PatternReader(LexemeReader):
         #: The names with a capital that the patterns of the current rule give a type.
         self._typed: set[str] = set()
 
-    def patterns(self) -> list[Pattern]:
+    def patterns(self) -> list[syntax.Pattern]:
         """Read one pattern or more."""
         found = [self._pattern()]
         while self.next.text == ",":
@@ -237,7 +212,7 @@ class PatternReader(LexemeReader):
             found.append(self._pattern())
         return found
 
-    def _pattern(self) -> Pattern:
+    def _pattern(self) -> syntax.Pattern:
         start = self.next.start
         first = self._part()
         if self.next.text != ":" or self.next.kind != "mark":
@@ -247,13 +222,13 @@ class PatternReader(LexemeReader):
             self.take()
             parts.append(self._part())
         for part in parts:
-            if isinstance(part, RestPattern):
+            if isinstance(part, syntax.RestPattern):
                 lexeme = Lexeme("name", part.name, part.start, part.end)
                 hint = "put it into a solution, `<?w>`, or a list"
                 self.fail_at(lexeme, "H130", "a rest cannot be a part of a tuple", hint=hint)
-        return TuplePattern(parts, start=start, end=self.before)
+        return syntax.TuplePattern(parts, start=start, end=self.before)
 
-    def _part(self) -> Pattern:
+    def _part(self) -> syntax.Pattern:
         lexeme = self.next
         kind, text = lexeme.kind, lexeme.text
         if kind == "name" or text == "one":
@@ -280,7 +255,9 @@ class PatternReader(LexemeReader):
         elif (spelling := self.dotted()) in JAVA_CONSTANTS:
             self.take()
             self.take()
-            return LiteralPattern(JAVA_CONSTANTS[spelling], spelling=spelling, start=lexeme.start, end=self.take().end)
+            return syntax.LiteralPattern(
+                JAVA_CONSTANTS[spelling], spelling=spelling, start=lexeme.start, end=self.take().end
+            )
         elif kind == "symbol":
             value = Symbol(text)
         elif text in ("true", "false") and kind == "keyword":
@@ -288,44 +265,44 @@ class PatternReader(LexemeReader):
         else:
             self.fail_expected("a pattern")
         self.take()
-        return LiteralPattern(value, start=lexeme.start, end=lexeme.end)
+        return syntax.LiteralPattern(value, start=lexeme.start, end=lexeme.end)
 
-    def _negative(self, sign: Lexeme) -> LiteralPattern:
+    def _negative(self, sign: Lexeme) -> syntax.LiteralPattern:
         number = self.next
         if number.kind not in ("int", "float"):
             self.fail_expected("a number after `-`", hint="patterns do not compute; compare in the condition: `if ...`")
         self.take()
         value = integer_value(number, self.source) if number.kind == "int" else float_value(number.text)
-        return LiteralPattern(-value, start=sign.start, end=number.end)
+        return syntax.LiteralPattern(-value, start=sign.start, end=number.end)
 
-    def _rest(self, mark: Lexeme) -> RestPattern:
+    def _rest(self, mark: Lexeme) -> syntax.RestPattern:
         name = self.next
         if name.kind != "name" and name.text != "one":
             self.fail_expected(f"a name after `{mark.text}`")
         self.take()
-        return RestPattern(name.text, mark.text == "+", start=mark.start, end=name.end)
+        return syntax.RestPattern(name.text, mark.text == "+", start=mark.start, end=name.end)
 
-    def _named(self, name: Lexeme) -> Pattern:
+    def _named(self, name: Lexeme) -> syntax.Pattern:
         after = self.next
         if after.kind == "mark":
             if after.text == "?":
                 self.take()
-                return RestPattern(name.text, start=name.start, end=after.end)
+                return syntax.RestPattern(name.text, start=name.start, end=after.end)
             if after.text == "::":
                 self.take()
-                return VariablePattern(name.text, self._kind(), start=name.start, end=self.before)
+                return syntax.VariablePattern(name.text, self._kind(), start=name.start, end=self.before)
             if after.text == "=":
                 self.take()
                 variable = self.next
                 if variable.kind != "name" and variable.text != "one":
                     self.fail_expected(f"a variable for the rule `{name.text}`")
                 self.take()
-                return RulePattern(name.text, variable.text, start=name.start, end=variable.end)
+                return syntax.RulePattern(name.text, variable.text, start=name.start, end=variable.end)
             if after.text == "(" and name.text == "list":
                 return self._one_element_list(name)
         if name.text.startswith("ω"):
-            return RestPattern(name.text, at_least_one=True, start=name.start, end=name.end)
-        return VariablePattern(name.text, start=name.start, end=name.end)
+            return syntax.RestPattern(name.text, at_least_one=True, start=name.start, end=name.end)
+        return syntax.VariablePattern(name.text, start=name.start, end=name.end)
 
     def _kind(self) -> str:
         word = self.next
@@ -336,7 +313,7 @@ class PatternReader(LexemeReader):
             self.fail("H131", f"`{word.text}` is no kind of molecule", hint=hint)
         return self.take().text
 
-    def _one_element_list(self, name: Lexeme) -> ListPattern:
+    def _one_element_list(self, name: Lexeme) -> syntax.ListPattern:
         self.deeper()
         opening = self.take()
         items = [] if self.next.text == ")" else self.patterns()
@@ -346,7 +323,7 @@ class PatternReader(LexemeReader):
         self.shallower()
         return self._list(items, name)
 
-    def _solution_pattern(self) -> SolutionPattern:
+    def _solution_pattern(self) -> syntax.SolutionPattern:
         self.deeper()
         opening = self.take()
         items = [] if self.next.text == ">" else self.patterns()
@@ -355,14 +332,14 @@ class PatternReader(LexemeReader):
         self.take()
         self.shallower()
         self.check_rests(items, opening)
-        return SolutionPattern(items, start=opening.start, end=self.before)
+        return syntax.SolutionPattern(items, start=opening.start, end=self.before)
 
-    def check_rests(self, items: list[Pattern], opening: Lexeme) -> None:
+    def check_rests(self, items: list[syntax.Pattern], opening: Lexeme) -> None:
         """Fail if two rests need at least one molecule each."""
-        if sum(isinstance(item, RestPattern) and item.at_least_one for item in items) > 1:
+        if sum(isinstance(item, syntax.RestPattern) and item.at_least_one for item in items) > 1:
             self.fail_at(opening, "H133", "a solution has at most one rest that must not be empty (`+w`)")
 
-    def _grouped(self) -> Pattern:
+    def _grouped(self) -> syntax.Pattern:
         self.deeper()
         opening = self.take()
         items = [] if self.next.text == ")" else self.patterns()
@@ -370,14 +347,14 @@ class PatternReader(LexemeReader):
             self.fail_unclosed(opening, ")")
         self.take()
         self.shallower()
-        if len(items) == 1 and not isinstance(items[0], RestPattern):
+        if len(items) == 1 and not isinstance(items[0], syntax.RestPattern):
             return items[0]
         return self._list(items, opening)
 
-    def _list(self, items: list[Pattern], opening: Lexeme) -> ListPattern:
-        if sum(isinstance(item, RestPattern) for item in items) > 1:
+    def _list(self, items: list[syntax.Pattern], opening: Lexeme) -> syntax.ListPattern:
+        if sum(isinstance(item, syntax.RestPattern) for item in items) > 1:
             self.fail_at(opening, "H132", "a list pattern has at most one rest")
-        return ListPattern(items, start=opening.start, end=self.before)
+        return syntax.ListPattern(items, start=opening.start, end=self.before)
 
 
 class Parser(PatternReader):
@@ -387,7 +364,7 @@ class Parser(PatternReader):
     _in_let = False
     _in_body = False
 
-    def program(self) -> ProgramNode:
+    def program(self) -> syntax.ProgramNode:
         """Read headers, lets and molecules to the end of the text."""
         header = self._headers()
         first = self.next
@@ -395,7 +372,7 @@ class Parser(PatternReader):
             self.fail("H106", "there is no program here", hint="a program ends in a solution: `<1, 2>`")
         body = self.molecules()
         self.expect_end()
-        return ProgramNode(body, comments=self.comments, header=header, start=first.start, end=self.next.start)
+        return syntax.ProgramNode(body, comments=self.comments, header=header, start=first.start, end=self.next.start)
 
     def _headers(self) -> list[str]:
         found = []
@@ -408,7 +385,7 @@ class Parser(PatternReader):
             found.append(self.source.text[start : self.take().end])
         return found
 
-    def molecules(self) -> list[Expression]:
+    def molecules(self) -> list[syntax.Expression]:
         """Read one molecule or more."""
         found = [self._molecule()]
         while self.next.text == "," and self.next.kind == "mark":
@@ -416,7 +393,7 @@ class Parser(PatternReader):
             found.append(self._molecule())
         return found
 
-    def _molecule(self) -> Expression:
+    def _molecule(self) -> syntax.Expression:
         lexeme = self.next
         if lexeme.kind == "keyword":
             if lexeme.text == "let":
@@ -434,12 +411,12 @@ class Parser(PatternReader):
             self.take()
             if self.next.text == "inf":
                 self.take()
-                return Multiplet(found, None, start=lexeme.start, end=self.before)
+                return syntax.Multiplet(found, None, start=lexeme.start, end=self.before)
             count = self._operators(self._operand(), _SUM)
-            found = Multiplet(found, count, start=lexeme.start, end=self.before)
+            found = syntax.Multiplet(found, count, start=lexeme.start, end=self.before)
         return found
 
-    def _tuple(self) -> Expression:
+    def _tuple(self) -> syntax.Expression:
         start = self.next.start
         left = self._operators(self._operand(), _SUM)
         if self.next.text != ":" or self.next.kind != "mark":
@@ -450,12 +427,12 @@ class Parser(PatternReader):
             parts.append(self._operators(self._operand(), _SUM))
         if not self._in_solution and _POWER.get(self.next.text, 9) <= _COMPARISON and self.next.text not in ("=", "in"):
             self.fail("H108", "a comparison inside a tuple needs parentheses", hint="write `a : (b > c)`")
-        return TupleNode(parts, start=start, end=self.before)
+        return syntax.TupleNode(parts, start=start, end=self.before)
 
     def _comparison_is_closed(self) -> bool:
         return self._in_solution and self.next.text in ("<", ">")
 
-    def _let(self) -> LetNode:
+    def _let(self) -> syntax.LetNode:
         start = self.next.start
         bindings = []
         while self.next.text == "let" and self.next.kind == "keyword":
@@ -463,9 +440,9 @@ class Parser(PatternReader):
         before, self._in_body = self._in_body, True
         body = self.molecules()
         self._in_body = before
-        return LetNode(bindings, body, start=start, end=self.before)
+        return syntax.LetNode(bindings, body, start=start, end=self.before)
 
-    def _binding(self) -> Binding:
+    def _binding(self) -> syntax.Binding:
         start = self.take().start
         recursive = self.next.text == "rec" and self.take() is not None
         name = self.next
@@ -481,20 +458,20 @@ class Parser(PatternReader):
         if not (self.next.kind == "keyword" and self.next.text == "in"):
             self.fail_missing_in(name)
         self.take()
-        return Binding(name.text, rule, recursive, start=start, end=name.end)
+        return syntax.Binding(name.text, rule, recursive, start=start, end=name.end)
 
-    def _rule_or_group(self) -> RuleNode:
+    def _rule_or_group(self) -> syntax.RuleNode:
         if self.next.kind == "keyword" and self.next.text in RULE_WORDS:
             return self._rule()
         if self.next.text == "(":
             start = self.next
             found = self._operand()
-            if isinstance(found, RuleNode):
+            if isinstance(found, syntax.RuleNode):
                 return found
             self.fail_at(start, "H112", "a `let` names a rule", expected="`replace`, `replace-one` or `inject`")
         self.fail("H112", "a `let` names a rule", expected="`replace`, `replace-one` or `inject`")
 
-    def _rule(self) -> RuleNode:
+    def _rule(self) -> syntax.RuleNode:
         self.deeper()
         outer, self._typed = self._typed, set()
         word = self.take()
@@ -504,7 +481,7 @@ class Parser(PatternReader):
             patterns = self.patterns()
             self.expect_word("by", "after the patterns of a rule")
             product = [] if self._product_is_over() else self.molecules()
-            rule = RuleNode(patterns, product, one_shot=word.text != "replace", start=word.start)
+            rule = syntax.RuleNode(patterns, product, one_shot=word.text != "replace", start=word.start)
         if self.next.text == "if" and self.next.kind == "keyword":
             self.take()
             rule.condition = self._condition()
@@ -517,18 +494,18 @@ class Parser(PatternReader):
         self.shallower()
         return rule
 
-    def _inject(self, word: Lexeme) -> RuleNode:
+    def _inject(self, word: Lexeme) -> syntax.RuleNode:
         product = [] if self._product_is_over() else self.molecules()
-        patterns: list[Pattern] = []
+        patterns: list[syntax.Pattern] = []
         if self.next.text == "with" and self.next.kind == "keyword":
             self.take()
             patterns = self.patterns()
-        return RuleNode(patterns, product, one_shot=True, is_inject=True, start=word.start)
+        return syntax.RuleNode(patterns, product, one_shot=True, is_inject=True, start=word.start)
 
     def _product_is_over(self) -> bool:
         return self.next.kind in ("keyword", "mark", "end") and self.next.text in _PRODUCT_ENDS
 
-    def _condition(self) -> Expression:
+    def _condition(self) -> syntax.Expression:
         found = self._operators(self._operand(), 1)
         if self._in_solution and self.next.text in ("<", ">") and self._begins_operand(self.peek()):
             self.fail_comparison()
@@ -536,7 +513,7 @@ class Parser(PatternReader):
 
     # --- Expressions, by operator precedence.
 
-    def _operators(self, left: Expression, least: int) -> Expression:
+    def _operators(self, left: syntax.Expression, least: int) -> syntax.Expression:
         chain = 0
         while True:
             lexeme = self.next
@@ -558,27 +535,27 @@ class Parser(PatternReader):
             right = self._operators(self._operand(), power + 1)
             left = self._binary(word, left, right)
 
-    def _can_compare(self, left: Expression, word: str) -> bool:
+    def _can_compare(self, left: syntax.Expression, word: str) -> bool:
         """Return whether `<`, `>` or `in` stands between two operands; else it is a bracket or a let's `in`."""
-        if isinstance(left, SolutionNode) and word != "in":
+        if isinstance(left, syntax.SolutionNode) and word != "in":
             return False
         after = self.peek()
         return self._begins_operand(after) or after.text in ("<", "true", "false", "not")
 
-    def _binary(self, operator: str, left: Expression, right: Expression) -> Expression:
+    def _binary(self, operator: str, left: syntax.Expression, right: syntax.Expression) -> syntax.Expression:
         if operator == "∉":
-            inside = Binary("in", left, right, start=left.start, end=right.end)
-            return Unary("!", inside, start=left.start, end=right.end)
+            inside = syntax.Binary("in", left, right, start=left.start, end=right.end)
+            return syntax.Unary("!", inside, start=left.start, end=right.end)
         operator = {"=": "==", "∈": "in"}.get(operator, operator)
-        return Binary(operator, left, right, start=left.start, end=right.end)
+        return syntax.Binary(operator, left, right, start=left.start, end=right.end)
 
-    def _operand(self) -> Expression:
+    def _operand(self) -> syntax.Expression:
         lexeme = self.next
         kind = lexeme.kind
-        found: Expression
+        found: syntax.Expression
         if kind == "int":
             self.take()
-            found = Literal(integer_value(lexeme, self.source), start=lexeme.start, end=lexeme.end)
+            found = syntax.Literal(integer_value(lexeme, self.source), start=lexeme.start, end=lexeme.end)
         elif kind == "mark":
             found = self._marked(lexeme)
         elif kind == "name":
@@ -592,32 +569,32 @@ class Parser(PatternReader):
         else:
             self.take()
             value = string_value(lexeme, self.source) if kind == "string" else float_value(lexeme.text)
-            found = Literal(value, start=lexeme.start, end=lexeme.end)
+            found = syntax.Literal(value, start=lexeme.start, end=lexeme.end)
         while self.next.text == "." and self.next.kind == "mark":
             found = self._method(found)
         return found
 
-    def _symbol(self, java: str) -> Expression:
+    def _symbol(self, java: str) -> syntax.Expression:
         first = self.take()
         if java not in JAVA_CONSTANTS and java not in BUILTIN and (first.text != "Math" or not java):
-            return Literal(Symbol(first.text), start=first.start, end=first.end)
+            return syntax.Literal(Symbol(first.text), start=first.start, end=first.end)
         self.take()
         last = self.take()
         if java in JAVA_CONSTANTS:
-            return Literal(JAVA_CONSTANTS[java], spelling=java, start=first.start, end=last.end)
+            return syntax.Literal(JAVA_CONSTANTS[java], spelling=java, start=first.start, end=last.end)
         if self.next.text != "(":
             self.fail_at(last, "H114", f"`{java}` is not called", hint=f"write `{java}(...)`")
-        return Call(java, self._arguments(), start=first.start, end=self.before)
+        return syntax.Call(java, self._arguments(), start=first.start, end=self.before)
 
-    def _keyword(self, lexeme: Lexeme) -> Expression:
+    def _keyword(self, lexeme: Lexeme) -> syntax.Expression:
         if lexeme.text in ("true", "false"):
             self.take()
-            return Literal(lexeme.text == "true", start=lexeme.start, end=lexeme.end)
+            return syntax.Literal(lexeme.text == "true", start=lexeme.start, end=lexeme.end)
         if lexeme.text == "one":
             return self._name(self.take())
         self.fail_expected("a molecule")
 
-    def _marked(self, lexeme: Lexeme) -> Expression:
+    def _marked(self, lexeme: Lexeme) -> syntax.Expression:
         mark = lexeme.text
         if mark == "<":
             return self._solution()
@@ -629,18 +606,18 @@ class Parser(PatternReader):
             self.fail("H113", "`?` belongs to a pattern", hint="in a product the rest is written without it: `w`")
         self.fail_expected("a molecule")
 
-    def _signed(self, mark: str, lexeme: Lexeme) -> Expression:
+    def _signed(self, mark: str, lexeme: Lexeme) -> syntax.Expression:
         # `!x == y` is `(!x) == y` as in the 2009 compiler; `not x == y` is `not (x == y)` as in Python.
         self.deeper()
         self.take()
         operand = self._operators(self._operand(), _NOT + 1 if mark == "not" else _SIGN)
         self.shallower()
-        if mark == "-" and isinstance(operand, Literal) and type(operand.value) in (int, float):
+        if mark == "-" and isinstance(operand, syntax.Literal) and type(operand.value) in (int, float):
             spelling = operand.spelling and f"-{operand.spelling}"
-            return Literal(-operand.value, spelling=spelling, start=lexeme.start, end=operand.end)
-        return Unary("-" if mark == "-" else "!", operand, start=lexeme.start, end=operand.end)
+            return syntax.Literal(-operand.value, spelling=spelling, start=lexeme.start, end=operand.end)
+        return syntax.Unary("-" if mark == "-" else "!", operand, start=lexeme.start, end=operand.end)
 
-    def _solution(self) -> SolutionNode:
+    def _solution(self) -> syntax.SolutionNode:
         self.deeper()
         opening = self.take()
         before, self._in_solution = self._in_solution, True
@@ -654,14 +631,14 @@ class Parser(PatternReader):
         if self._in_solution is False and self._looks_compared(items):
             self.fail_comparison()
         self.shallower()
-        return SolutionNode(items, start=opening.start, end=closing.end)
+        return syntax.SolutionNode(items, start=opening.start, end=closing.end)
 
-    def _looks_compared(self, items: list[Expression]) -> bool:
+    def _looks_compared(self, items: list[syntax.Expression]) -> bool:
         """Return whether a solution was closed by what was meant as a comparison: `<... if x > y, 1>`."""
         last = items[-1] if items else None
-        return isinstance(last, RuleNode) and last.condition is not None and self._begins_operand(self.next)
+        return isinstance(last, syntax.RuleNode) and last.condition is not None and self._begins_operand(self.next)
 
-    def _parentheses(self) -> Expression:
+    def _parentheses(self) -> syntax.Expression:
         self.deeper()
         opening = self.take()
         flags = self._in_solution, self._in_let, self._in_body
@@ -674,18 +651,18 @@ class Parser(PatternReader):
         self.shallower()
         if len(items) == 1:
             return items[0]
-        return ListNode(items, start=opening.start, end=closing.end)
+        return syntax.ListNode(items, start=opening.start, end=closing.end)
 
-    def _name(self, lexeme: Lexeme) -> Expression:
+    def _name(self, lexeme: Lexeme) -> syntax.Expression:
         if lexeme.text == "new" and self.next.kind == "symbol" and self.peek().text == "(":
             name = f"new {self.take().text}"
-            return Call(name, self._arguments(), start=lexeme.start, end=self.before)
+            return syntax.Call(name, self._arguments(), start=lexeme.start, end=self.before)
         if self.next.text == "(" and self.next.kind == "mark":
             arguments = self._arguments()
-            return Call(lexeme.text, arguments, start=lexeme.start, end=self.before)
-        return Name(lexeme.text, start=lexeme.start, end=lexeme.end)
+            return syntax.Call(lexeme.text, arguments, start=lexeme.start, end=self.before)
+        return syntax.Name(lexeme.text, start=lexeme.start, end=lexeme.end)
 
-    def _method(self, receiver: Expression) -> Call:
+    def _method(self, receiver: syntax.Expression) -> syntax.Call:
         self.take()
         name = self.next
         if name.kind != "name":
@@ -694,9 +671,9 @@ class Parser(PatternReader):
         if self.next.text != "(":
             self.fail("H114", f"`.{name.text}` is not called", hint=f"write `.{name.text}()`")
         arguments = self._arguments()
-        return Call(name.text, [receiver, *arguments], method=True, start=receiver.start, end=self.before)
+        return syntax.Call(name.text, [receiver, *arguments], method=True, start=receiver.start, end=self.before)
 
-    def _arguments(self) -> list[Expression]:
+    def _arguments(self) -> list[syntax.Expression]:
         self.deeper()
         opening = self.take()
         flags = self._in_solution, self._in_let, self._in_body
@@ -710,14 +687,14 @@ class Parser(PatternReader):
         return found
 
 
-def _bind_capitals(rule: RuleNode, typed: set[str]) -> None:
+def _bind_capitals(rule: syntax.RuleNode, typed: set[str]) -> None:
     """Turn the constants of a rule to which its patterns give a type into variables, as programs of 2009 have them.
 
     A name with a capital is a constant unless a pattern gives it a type: after `replace X::int`, `X` is a variable in
     the rule's patterns, product and condition, and in the products and conditions of rules inside it. The parser may
     read the type after the uses (`inject X with X::int`), so it goes through a finished rule once more.
     """
-    work: list[Node] = [rule]
+    work: list[syntax.Node] = [rule]
     while work:
         node = work.pop()
         for field in node.fields:
@@ -728,14 +705,18 @@ def _bind_capitals(rule: RuleNode, typed: set[str]) -> None:
             if isinstance(value, list):
                 value[:] = [_variable(one, typed) for one in value]
                 work += value
-            elif isinstance(value, Node):
+            elif isinstance(value, syntax.Node):
                 value = _variable(value, typed)
                 setattr(node, field, value)
                 work.append(value)
 
 
-def _variable(node: Node, typed: set[str]) -> Node:
-    if isinstance(node, Literal | LiteralPattern) and type(node.value) is Symbol and node.value.name in typed:
-        kind = Name if isinstance(node, Literal) else VariablePattern
+def _variable(node: syntax.Node, typed: set[str]) -> syntax.Node:
+    if (
+        isinstance(node, syntax.Literal | syntax.LiteralPattern)
+        and type(node.value) is Symbol
+        and node.value.name in typed
+    ):
+        kind = syntax.Name if isinstance(node, syntax.Literal) else syntax.VariablePattern
         return kind(node.value.name, start=node.start, end=node.end)
     return node

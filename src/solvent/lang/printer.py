@@ -14,31 +14,10 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from solvent.lang import syntax
 from solvent.lang.builtin import BUILTIN
 from solvent.lang.molecule import ATOMS, Endless, List, Molecule, Opaque, Symbol, check_printable, order_key
 from solvent.lang.operators import bounded, print_integer
-from solvent.lang.syntax import (
-    Binary,
-    Call,
-    Expression,
-    LetNode,
-    ListNode,
-    ListPattern,
-    Literal,
-    LiteralPattern,
-    Multiplet,
-    Name,
-    Pattern,
-    RestPattern,
-    RuleNode,
-    RulePattern,
-    SolutionNode,
-    SolutionPattern,
-    TupleNode,
-    TuplePattern,
-    Unary,
-    VariablePattern,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -130,14 +109,14 @@ def print_rule(rule: Molecule) -> str:
 class _Named(NamedTuple):
     """A rule that a `let` names and that captures nothing, to be written like a molecule."""
 
-    node: RuleNode
+    node: syntax.RuleNode
     captured: tuple[Molecule, ...] = ()
 
 
 class TreePrinter:
     """Writes trees on one line; the names that a rule captured are replaced by their values."""
 
-    def __init__(self, rule: Molecule | None = None, known: dict[str, RuleNode] | None = None) -> None:
+    def __init__(self, rule: Molecule | None = None, known: dict[str, syntax.RuleNode] | None = None) -> None:
         self.values: dict[str, str] = {}
         # The rules that lets around the text name; None: all names are known. What a pattern or a let inside the rule
         # calls the same is left out, because there the name would mean that.
@@ -145,7 +124,7 @@ class TreePrinter:
             hidden = _names_inside(rule.node)
             known = {name: node for name, node in known.items() if name not in hidden}
         self.known = known
-        self.rules: dict[str, RuleNode] = {}
+        self.rules: dict[str, syntax.RuleNode] = {}
         if rule is not None and rule.captured:
             variables = {name for name in _names_inside(rule.node) if name[0].isupper()}
             for (name, meaning), value in zip(rule.node.captures.items(), rule.captured, strict=True):
@@ -159,7 +138,7 @@ class TreePrinter:
 
     def rule_molecule(self, rule: Molecule) -> str:
         """Write a rule molecule so that it can be read back where no let names it."""
-        node: RuleNode = rule.node
+        node: syntax.RuleNode = rule.node
         if node.name and self.known is not None and not node.captures and self.known.get(node.name) is node:
             return node.name
         text = TreePrinter(rule, self.known).rule(node)
@@ -167,11 +146,11 @@ class TreePrinter:
             return f"(let rec {node.name} = {text} in {node.name})"
         return f"({node.name} = {text})" if node.name else f"({text})"
 
-    def rule(self, node: RuleNode) -> str:
+    def rule(self, node: syntax.RuleNode) -> str:
         """Write a rule without parentheses; raise `TooLarge` if the rules it names make it too long."""
         return bounded(" ".join(self.rule_parts(node)))
 
-    def rule_parts(self, node: RuleNode) -> list[str]:
+    def rule_parts(self, node: syntax.RuleNode) -> list[str]:
         """Write a rule's clauses."""
         outer, values = self.rules, self.values
         hidden = _bound_names(node.patterns)
@@ -190,56 +169,56 @@ class TreePrinter:
         self.rules, self.values = outer, values
         return parts
 
-    def items(self, nodes: list[Expression]) -> str:
+    def items(self, nodes: list[syntax.Expression]) -> str:
         """Write molecules with commas between them."""
         texts = [self.item(node) for node in nodes]
         return ", ".join(text for text in texts if text)
 
-    def item(self, node: Expression) -> str:
+    def item(self, node: syntax.Expression) -> str:
         """Write one molecule of a solution or a product."""
-        if isinstance(node, RuleNode | LetNode):
+        if isinstance(node, syntax.RuleNode | syntax.LetNode):
             return self.expression(node, _SUM)
-        if isinstance(node, Multiplet):
+        if isinstance(node, syntax.Multiplet):
             count = "inf" if node.count is None else self.expression(node.count, _SUM)
             item = self.expression(node.item, _SUM)
             return f"{item}^{count}"
-        if isinstance(node, TupleNode):
+        if isinstance(node, syntax.TupleNode):
             return self._tuple(node)
         return self.expression(node, _SUM)
 
-    def _tuple(self, node: TupleNode) -> str:
+    def _tuple(self, node: syntax.TupleNode) -> str:
         return ":".join(self.expression(part, _SUM) for part in node.parts)
 
-    def expression(self, node: Expression, least: int) -> str:
+    def expression(self, node: syntax.Expression, least: int) -> str:
         """Write an expression that must bind at least as tightly as `least`."""
         match node:
-            case Literal():
+            case syntax.Literal():
                 return node.spelling or print_atom(node.value)
-            case Name():
+            case syntax.Name():
                 return self._name(node)
-            case TupleNode():
+            case syntax.TupleNode():
                 return f"({self._tuple(node)})"
-            case ListNode():
+            case syntax.ListNode():
                 if len(node.items) == 1:
                     return f"list({self.items(node.items)})"
                 return f"({self.items(node.items)})"
-            case SolutionNode():
+            case syntax.SolutionNode():
                 return f"<{self.items(node.items)}>"
-            case Unary():
+            case syntax.Unary():
                 operand = self.expression(node.operand, 7)
                 return f"{node.operator}{operand}"
-            case Binary():
+            case syntax.Binary():
                 return self._binary(node, least)
-            case Call():
+            case syntax.Call():
                 return self._call(node)
-            case RuleNode():
+            case syntax.RuleNode():
                 return f"({node.name} = {self.rule(node)})" if node.name else f"({self.rule(node)})"
-            case LetNode():
+            case syntax.LetNode():
                 return f"({self.let(node)})"
-            case Multiplet():
+            case syntax.Multiplet():
                 return f"({self.item(node)})"
 
-    def let(self, node: LetNode) -> str:
+    def let(self, node: syntax.LetNode) -> str:
         """Write lets and the molecules after them, without parentheses."""
         outer, values = self.rules, self.values
         text = ""
@@ -256,7 +235,7 @@ class TreePrinter:
         """Write `let name = rule in`."""
         return f"let {'rec ' if binding.recursive else ''}{binding.name} = {self.rule(binding.rule)} in"
 
-    def _name(self, node: Name) -> str:
+    def _name(self, node: syntax.Name) -> str:
         value = self.values.get(node.text)
         if value is not None:
             return value
@@ -265,7 +244,7 @@ class TreePrinter:
             return self.rule_molecule(_Named(rule))
         return node.text
 
-    def _binary(self, node: Binary, least: int) -> str:
+    def _binary(self, node: syntax.Binary, least: int) -> str:
         if node.operator == "in":
             # Bare, the `in` of a let would be taken for it.
             return f"({self.expression(node.left, _SUM)} in {self.expression(node.right, _SUM)})"
@@ -273,52 +252,56 @@ class TreePrinter:
         text = f"{self.expression(node.left, power)} {node.operator} {self.expression(node.right, power + 1)}"
         return f"({text})" if power < least else text
 
-    def _call(self, node: Call) -> str:
+    def _call(self, node: syntax.Call) -> str:
         if not node.method:
             return f"{node.function}({self.items(node.arguments)})"
         receiver = node.arguments[0]
         text = self.expression(receiver, 8)
         # Bare, `Math.abs(x)` is a function of Java and no method of the symbol.
         is_java = text == "Math" or f"{text}.{node.function}" in BUILTIN
-        if is_java or isinstance(receiver, Unary) or (isinstance(receiver, Literal) and text.startswith("-")):
+        if (
+            is_java
+            or isinstance(receiver, syntax.Unary)
+            or (isinstance(receiver, syntax.Literal) and text.startswith("-"))
+        ):
             text = f"({text})"
         return f"{text}.{node.function}({self.items(node.arguments[1:])})"
 
 
-def print_pattern(pattern: Pattern) -> str:
+def print_pattern(pattern: syntax.Pattern) -> str:
     """Write a pattern."""
     match pattern:
-        case VariablePattern():
+        case syntax.VariablePattern():
             return pattern.name if pattern.kind is None else f"{pattern.name}::{pattern.kind}"
-        case LiteralPattern():
+        case syntax.LiteralPattern():
             return pattern.spelling or print_atom(pattern.value)
-        case RestPattern():
+        case syntax.RestPattern():
             return f"{'+' if pattern.at_least_one else '?'}{pattern.name}"
-        case RulePattern():
+        case syntax.RulePattern():
             return f"{pattern.rule} = {pattern.name}"
-        case TuplePattern():
+        case syntax.TuplePattern():
             parts = map(print_pattern, pattern.parts)
             return ":".join(
-                f"({text})" if isinstance(part, TuplePattern) else text
+                f"({text})" if isinstance(part, syntax.TuplePattern) else text
                 for part, text in zip(pattern.parts, parts, strict=True)
             )
-        case ListPattern():
+        case syntax.ListPattern():
             items = ", ".join(map(print_pattern, pattern.items))
-            alone = len(pattern.items) == 1 and not isinstance(pattern.items[0], RestPattern)
+            alone = len(pattern.items) == 1 and not isinstance(pattern.items[0], syntax.RestPattern)
             return f"list({items})" if alone else f"({items})"
-        case SolutionPattern():
+        case syntax.SolutionPattern():
             return f"<{', '.join(map(print_pattern, pattern.items))}>"
 
 
-def _bound_names(patterns: list[Pattern]) -> set[str]:
+def _bound_names(patterns: list[syntax.Pattern]) -> set[str]:
     found: set[str] = set()
     for pattern in patterns:
         match pattern:
-            case VariablePattern() | RestPattern() | RulePattern():
+            case syntax.VariablePattern() | syntax.RestPattern() | syntax.RulePattern():
                 found.add(pattern.name)
-            case TuplePattern():
+            case syntax.TuplePattern():
                 found |= _bound_names(pattern.parts)
-            case ListPattern() | SolutionPattern():
+            case syntax.ListPattern() | syntax.SolutionPattern():
                 found |= _bound_names(pattern.items)
     return found
 
@@ -332,29 +315,29 @@ def _without_names(text: str, variables: set[str]) -> str:
     return _STRING_OR_WORD.sub(written, text)
 
 
-def _names_inside(node: RuleNode) -> set[str]:
+def _names_inside(node: syntax.RuleNode) -> set[str]:
     """Return every name that a pattern or a let binds anywhere in a rule."""
     found: set[str] = set()
     work: list[Any] = [node]
     while work:
         one = work.pop()
         match one:
-            case RuleNode():
+            case syntax.RuleNode():
                 found |= _bound_names(one.patterns)
                 work += [*one.product, one.condition]
-            case LetNode():
+            case syntax.LetNode():
                 found |= {binding.name for binding in one.bindings}
                 work += [*(binding.rule for binding in one.bindings), *one.body]
-            case SolutionNode() | ListNode():
+            case syntax.SolutionNode() | syntax.ListNode():
                 work += one.items
-            case TupleNode():
+            case syntax.TupleNode():
                 work += one.parts
-            case Multiplet():
+            case syntax.Multiplet():
                 work += [one.item, one.count]
-            case Call():
+            case syntax.Call():
                 work += one.arguments
-            case Binary():
+            case syntax.Binary():
                 work += [one.left, one.right]
-            case Unary():
+            case syntax.Unary():
                 work.append(one.operand)
     return found

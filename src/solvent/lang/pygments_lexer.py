@@ -16,8 +16,8 @@ from pygments import token
 from pygments.lexer import Lexer
 
 from solvent.lang.builtin import BUILTIN
-from solvent.lang.kinds import KINDS
 from solvent.lang.lexer import KEYWORDS, LEXEME, RULE_WORDS
+from solvent.lang.rule import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

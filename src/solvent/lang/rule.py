@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.lang.molecule import Molecule, copied, equal
+from solvent.lang.molecule import List, Molecule, Opaque, Symbol, copied, equal
 from solvent.lang.printer import TreePrinter
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from solvent.lang.syntax import RuleNode
@@ -83,3 +84,32 @@ def closed_rule(node: RuleNode) -> Rule:
 
 def _is(one: object, other: object) -> bool:
     return one is other
+
+
+KINDS: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "Integer": (int,),
+    "long": (int,),
+    "Long": (int,),
+    "BigInteger": (int,),
+    "float": (float,),
+    "Float": (float,),
+    "double": (float,),
+    "Double": (float,),
+    "number": (int, float),
+    "Number": (int, float),
+    "string": (str,),
+    "String": (str,),
+    "bool": (bool,),
+    "boolean": (bool,),
+    "Boolean": (bool,),
+    "symbol": (Symbol,),
+    "tuple": (tuple,),
+    "list": (List,),
+    "solution": (Solution,),
+    "rule": (Rule,),
+    "opaque": (Opaque,),
+    # In 2009 a Java object: data, and no structure that the chemistry itself is made of.
+    "Object": (int, float, str, bool, Symbol, List, Opaque),
+}
+"""The words for kinds of molecules in a pattern `x::kind`, and the Python types each stands for."""

@@ -10,32 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from solvent.errors import NameProblem
-from solvent.lang.nearest import nearest
-from solvent.lang.syntax import (
-    Binary,
-    Call,
-    Expression,
-    LetNode,
-    ListNode,
-    ListPattern,
-    Literal,
-    LiteralPattern,
-    Multiplet,
-    Name,
-    Node,
-    Pattern,
-    ProgramNode,
-    RestPattern,
-    RuleNode,
-    RulePattern,
-    SolutionNode,
-    SolutionPattern,
-    TupleNode,
-    TuplePattern,
-    Unary,
-    VariablePattern,
-)
+from solvent.errors import NameProblem, nearest
+from solvent.lang import syntax
 from solvent.source import Source, Span
 
 if TYPE_CHECKING:
@@ -49,11 +25,11 @@ class _Frame:
 
     __slots__ = ("names", "outer", "rule")
 
-    def __init__(self, outer: _Frame | None, rule: RuleNode | None) -> None:
+    def __init__(self, outer: _Frame | None, rule: syntax.RuleNode | None) -> None:
         self.outer = outer
         self.rule = rule
         # "variable", "rest", "self", "local" (a let whose rule captures), or the rule itself (it captures nothing).
-        self.names: dict[str, str | RuleNode] = {}
+        self.names: dict[str, str | syntax.RuleNode] = {}
 
     def visible(self) -> Iterable[str]:
         frame: _Frame | None = self
@@ -62,13 +38,16 @@ class _Frame:
             frame = frame.outer
 
 
-def resolve(program: ProgramNode, source: Source, functions: Functions) -> None:
+def resolve(program: syntax.ProgramNode, source: Source, functions: Functions) -> None:
     """Check a program's names and fill in what its rules capture."""
     resolve_molecules(program.body, source, functions)
 
 
 def resolve_molecules(
-    body: list[Expression], source: Source, functions: Functions, rules: Mapping[str, RuleNode] | None = None
+    body: list[syntax.Expression],
+    source: Source,
+    functions: Functions,
+    rules: Mapping[str, syntax.RuleNode] | None = None,
 ) -> None:
     """Check molecules that stand in no rule; they may name the given rules, which capture nothing."""
     frame = _Frame(None, None)
@@ -76,7 +55,7 @@ def resolve_molecules(
     _Resolver(source, functions).molecules(body, frame)
 
 
-def name_problems(program: ProgramNode, source: Source, functions: Functions) -> list[NameProblem]:
+def name_problems(program: syntax.ProgramNode, source: Source, functions: Functions) -> list[NameProblem]:
     """Return all errors about a program's names, in the order of its text."""
     found = _Collector(source, functions)
     found.molecules(program.body, _Frame(None, None))
@@ -88,44 +67,44 @@ class _Resolver:
         self.source = source
         self.functions = functions
 
-    def molecules(self, items: list[Expression], frame: _Frame) -> None:
+    def molecules(self, items: list[syntax.Expression], frame: _Frame) -> None:
         """Check the molecules of a solution or a product, where a rest is spread."""
         for item in items:
             self._expression(item, frame, spread=True)
 
-    def _expression(self, node: Expression, frame: _Frame, *, spread: bool = False) -> None:
+    def _expression(self, node: syntax.Expression, frame: _Frame, *, spread: bool = False) -> None:
         match node:
-            case Literal():
+            case syntax.Literal():
                 pass
-            case Name():
+            case syntax.Name():
                 self._name(node, frame, spread=spread)
-            case SolutionNode() | ListNode():
+            case syntax.SolutionNode() | syntax.ListNode():
                 self.molecules(node.items, frame)
-            case TupleNode():
+            case syntax.TupleNode():
                 for part in node.parts:
                     self._expression(part, frame)
-            case Binary():
+            case syntax.Binary():
                 self._expression(node.left, frame)
                 self._expression(node.right, frame)
-            case Unary():
+            case syntax.Unary():
                 self._expression(node.operand, frame)
-            case Multiplet():
+            case syntax.Multiplet():
                 self._multiplet(node, frame, spread=spread)
-            case Call():
+            case syntax.Call():
                 self._call(node, frame)
-            case RuleNode():
+            case syntax.RuleNode():
                 self._rule(node, frame)
-            case LetNode():
+            case syntax.LetNode():
                 self._let(node, frame, spread=spread)
 
-    def _multiplet(self, node: Multiplet, frame: _Frame, *, spread: bool) -> None:
+    def _multiplet(self, node: syntax.Multiplet, frame: _Frame, *, spread: bool) -> None:
         if not spread:
             self._fail("H207", "a multiplet stands directly in a solution or a product", node)
         self._expression(node.item, frame)
         if node.count is not None:
             self._expression(node.count, frame)
 
-    def _name(self, node: Name, frame: _Frame, *, spread: bool) -> None:
+    def _name(self, node: syntax.Name, frame: _Frame, *, spread: bool) -> None:
         meaning = self._meaning(node.text, frame)
         if meaning is None:
             self._fail_unknown(node, frame)
@@ -133,15 +112,15 @@ class _Resolver:
             hint = f"put it into a solution or a list: `<{node.text}>`, `list({node.text})`"
             self._fail("H202", f"`{node.text}` stands for several molecules, not for one", node, hint=hint)
 
-    def _meaning(self, name: str, frame: _Frame) -> str | RuleNode | None:
+    def _meaning(self, name: str, frame: _Frame) -> str | syntax.RuleNode | None:
         """Find the meaning of a name, and record it in every rule between use and binding as taken from outside."""
-        crossed: list[RuleNode] = []
+        crossed: list[syntax.RuleNode] = []
         at: _Frame | None = frame
         while at is not None:
             meaning = at.names.get(name)
             if meaning is not None:
                 for rule in crossed:
-                    if isinstance(meaning, RuleNode):
+                    if isinstance(meaning, syntax.RuleNode):
                         rule.rules[name] = meaning
                     else:
                         rule.captures.setdefault(name, meaning)
@@ -151,7 +130,7 @@ class _Resolver:
             at = at.outer
         return None
 
-    def _call(self, node: Call, frame: _Frame) -> None:
+    def _call(self, node: syntax.Call, frame: _Frame) -> None:
         function = self.functions.find(node.function)
         if function is None:
             meaning = self._meaning(node.function, frame)
@@ -166,7 +145,7 @@ class _Resolver:
             self._fail("H204", f"there is no function `{node.function}`", node, hint=hint)
         # A rest among the arguments is as many arguments as it holds, so only the run can count them.
         spreads = function.max_arity is None and any(
-            isinstance(one, Name) and self._meaning(one.text, frame) == "rest" for one in node.arguments
+            isinstance(one, syntax.Name) and self._meaning(one.text, frame) == "rest" for one in node.arguments
         )
         if not spreads and not function.takes(len(node.arguments)):
             message = f"`{node.function}` takes {function.arity_text}, not {len(node.arguments)}"
@@ -176,7 +155,7 @@ class _Resolver:
         for argument in node.arguments:
             self._expression(argument, frame, spread=True)
 
-    def _let(self, node: LetNode, frame: _Frame, *, spread: bool) -> None:
+    def _let(self, node: syntax.LetNode, frame: _Frame, *, spread: bool) -> None:
         inner = _Frame(frame, frame.rule)
         for binding in node.bindings:
             binding.rule.is_recursive = binding.recursive
@@ -188,7 +167,7 @@ class _Resolver:
         for item in node.body:
             self._expression(item, inner, spread=spread)
 
-    def _rule(self, rule: RuleNode, frame: _Frame) -> None:
+    def _rule(self, rule: syntax.RuleNode, frame: _Frame) -> None:
         rule.source = self.source
         rule.functions = self.functions
         rule.captures.clear()
@@ -202,30 +181,30 @@ class _Resolver:
             self._expression(rule.condition, own)
         self.molecules(rule.product, own)
 
-    def _pattern(self, pattern: Pattern, frame: _Frame) -> None:
+    def _pattern(self, pattern: syntax.Pattern, frame: _Frame) -> None:
         match pattern:
-            case LiteralPattern():
+            case syntax.LiteralPattern():
                 pass
-            case VariablePattern() | RulePattern():
+            case syntax.VariablePattern() | syntax.RulePattern():
                 if frame.names.get(pattern.name) == "rest":
                     self._fail_mixed(pattern)
                 frame.names[pattern.name] = "variable"
-            case RestPattern():
+            case syntax.RestPattern():
                 if pattern.name in frame.names and frame.names[pattern.name] != "self":
                     self._fail_mixed(pattern)
                 frame.names[pattern.name] = "rest"
-            case TuplePattern():
+            case syntax.TuplePattern():
                 for part in pattern.parts:
                     self._pattern(part, frame)
-            case ListPattern() | SolutionPattern():
+            case syntax.ListPattern() | syntax.SolutionPattern():
                 for item in pattern.items:
                     self._pattern(item, frame)
 
-    def _fail_mixed(self, pattern: VariablePattern | RulePattern | RestPattern) -> NoReturn:
+    def _fail_mixed(self, pattern: syntax.VariablePattern | syntax.RulePattern | syntax.RestPattern) -> NoReturn:
         message = f"`{pattern.name}` is bound twice, and once as a rest"
         self._fail("H209", message, pattern, hint="give the rest a name of its own")
 
-    def _fail_unknown(self, node: Name, frame: _Frame) -> NoReturn:
+    def _fail_unknown(self, node: syntax.Name, frame: _Frame) -> NoReturn:
         own = [name for name, meaning in frame.names.items() if meaning in ("variable", "rest")]
         hint = nearest(node.text, frame.visible())
         if self.functions.find(node.text) is not None:
@@ -236,7 +215,7 @@ class _Resolver:
         note = f"bound here: {', '.join(own)}" if own else "no pattern binds anything here"
         self._fail("H203", f"`{node.text}` is used but no pattern binds it", node, note=note, hint=hint)
 
-    def _fail(self, code: str, message: str, node: Node, *, note: str = "", hint: str = "") -> NoReturn:
+    def _fail(self, code: str, message: str, node: syntax.Node, *, note: str = "", hint: str = "") -> NoReturn:
         raise NameProblem(code, message, span=Span(self.source, node.start, node.end), note=note, hint=hint)
 
 
@@ -247,13 +226,13 @@ class _Collector(_Resolver):
         super().__init__(source, functions)
         self.problems: list[NameProblem] = []
 
-    def _expression(self, node: Expression, frame: _Frame, *, spread: bool = False) -> None:
+    def _expression(self, node: syntax.Expression, frame: _Frame, *, spread: bool = False) -> None:
         try:
             super()._expression(node, frame, spread=spread)
         except NameProblem as problem:
             self.problems.append(problem)
 
-    def _pattern(self, pattern: Pattern, frame: _Frame) -> None:
+    def _pattern(self, pattern: syntax.Pattern, frame: _Frame) -> None:
         try:
             super()._pattern(pattern, frame)
         except NameProblem as problem:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from solvent.lang.kinds import KINDS
 from solvent.lang.lexer import KEYWORDS
+from solvent.lang.rule import KINDS
 from solvent.lang.syntax import RulePattern, VariablePattern
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from queue import Empty
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine.reaction import Stopped
-from solvent.errors import Misuse
+from solvent.errors import Misuse, nearest
 from solvent.lang.molecule import Molecule, Symbol
-from solvent.lang.nearest import nearest
 from solvent.lang.solution import Solution
 from solvent.runs.choosing import Chooser
 from solvent.runs.report import Event, Failed, held_text

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from solvent.workflows.placeholders import PLACE, names_in
+from solvent.workflows.model import PLACE, names_in
 
 if TYPE_CHECKING:
     import re

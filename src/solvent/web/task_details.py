@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import Misuse, SolventError
+from solvent.errors import Misuse, SolventError, nearest
 from solvent.hocl.process_settings import deep_stack
-from solvent.lang.nearest import nearest
 from solvent.lang.printer import print_molecule
 from solvent.lang.solution import Solution
 from solvent.runs.records.cards import summary_of

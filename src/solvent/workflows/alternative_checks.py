@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Alternative, Service, Task, Workflow
     from solvent.workflows.paths import Paths
-    from solvent.workflows.places import Key
-    from solvent.workflows.problems import Report
+    from solvent.workflows.places import Key, Report
 
 
 def check_alternatives(workflow: Workflow, tasks: Mapping[str, Task], paths: Paths | None, report: Report) -> None:

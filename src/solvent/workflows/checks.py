@@ -31,11 +31,10 @@ from solvent.workflows.control_checks import check_controls
 from solvent.workflows.cycles import cycles_of
 from solvent.workflows.model import REQUIRED, Each, Input, Result, Value, Workflow
 from solvent.workflows.paths import paths_of
-from solvent.workflows.placeholders import check_placeholders
-from solvent.workflows.problems import Report
+from solvent.workflows.places import Report
 from solvent.workflows.resource_checks import check_resources, mistaken
 from solvent.workflows.soundness import check_soundness
-from solvent.workflows.value_checks import MAX_LIMIT, check_values, shown
+from solvent.workflows.value_checks import MAX_LIMIT, check_placeholders, check_values, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Many, Task, Test, Workflow
     from solvent.workflows.paths import Paths
-    from solvent.workflows.places import Key
-    from solvent.workflows.problems import Report
+    from solvent.workflows.places import Key, Report
 
 _FUNCTIONS = Functions()
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from solvent.lang.doubts import Doubt
 from solvent.workflows.model import Control, Input, Value
 from solvent.workflows.paths import dominators_of, paths_of
-from solvent.workflows.places import route_key
-from solvent.workflows.problems import hint_at
+from solvent.workflows.places import hint_at, route_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,10 +137,10 @@ class _Branches:
             for one in way
         )
 
-    def _together(self, name: str) -> set[str]:
+    def _together(self, name: str) -> frozenset[str]:
         """Return the destinations in the loop that a task may pass to at the same time."""
         is_single = self._controls[name].split in ("one", "deferred")
-        return set() if is_single else self._loop.intersection(self._destinations[name])
+        return frozenset() if is_single else self._loop.intersection(self._destinations[name])
 
     def _leads(self, name: str, to: str, without: set[str]) -> bool:
         """Return whether a way leads from one task to another, and through none of some others."""
@@ -164,6 +163,7 @@ def _ways(control: Control, destinations: tuple[str, ...]) -> list[tuple[str, ..
     certain = [one for one, test in tests.items() if test is not None and (test.when or "").strip() == "true"]
     tested = [one for one, test in tests.items() if test is not None and one not in certain]
     plain = [one for one, test in tests.items() if test is None]
+    ways: list[tuple[str, ...]]
     match control.split:
         case "one":
             ways = [(one,) for one in (*tested, *(certain or plain)[:1])]

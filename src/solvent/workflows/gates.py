@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from solvent.lang.molecule import List, Molecule, Symbol, copied
 from solvent.lang.solution import Solution
-from solvent.workflows import rule_names as rules_of
 from solvent.workflows.model import Arrived, Control, Many, Route, Signalled, test_text
 from solvent.workflows.paths import paths_of
-from solvent.workflows.stand_ins import SIMPLE, stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,6 +22,35 @@ if TYPE_CHECKING:
     from solvent.workflows.libraries import Library
     from solvent.workflows.model import Argument, Task, Workflow
     from solvent.workflows.paths import Arc
+
+
+# Which rules of `rules/patterns.hocl` and `rules/instances.hocl` a word of control flow needs.
+_RULES_BASE = ("preparePass", "passInfo", "passOver")
+_RULES_SYNC = ("synchronize", "sync_setFlag")
+_RULES_SYNC_SKIP = ("sync_skip", "sync_dead")
+_RULES_MERGE_SKIP = ("mm_setFlag", "mm_back", "mm_skip", "mm_skip_back", "mm_reset", "mm_dead")
+_RULES_FIRST = ("discriminate", "discr_setFlag", "discr_ignore", "discr_reset")
+_RULES_FIRST_CANCEL = (
+    "discriminate", "discr_cancel", "discr_cancel_next", "discr_heard", "discr_cancel_last", "discr_cancelled",
+    "passInfoCancel",
+)  # fmt: skip
+_RULES_FIRST_OPEN = ("discr_cancelled_open", "discr_ignore", "discr_open_reset")
+_RULES_FIRST_SKIP = ("discr_skip", "discr_dead")
+_RULES_FIRST_NONE = ("discr_skip", "discr_none")
+_RULES_ROUND = ("preparePassHead", "preparePassNext", "prepareSkipHead", "prepareSkipNext", "passSkipRound",
+         "passSkippedRound", "round_relay", "round_first", "discr_setFlag", "round_ignore", "round_skip",
+         "round_reset")  # fmt: skip
+_RULES_ROUND_HEAD = ("round_merge_dead", "round_sync_dead")
+_RULES_ACTIVE = ("syncMerge", "syncMg_skip", "syncMg_setFlag", "syncMg_dead")
+_RULES_SHUT = ("shutGate", "stopServ")
+_RULES_SHUT_DATED = ("shutGateDated", "stopServDated")
+_RULES_ASK = ("nextCancel", "passInfoCancel")
+_RULES_ASK_DATED = ("nextCancelDated", "passInfoCancelDated")
+_RULES_CHOICE = ("passInfoCond", "passNowhere", "prepareSkip")
+_RULES_VOID = ("withdraw", "withdrawn", "withdrawOver", "withdrawFlag", "withdrawPass", "withdrawSkip", "passSkip",
+        "passSkipDated", "passSkipped")  # fmt: skip
+_RULES_MANY = ("mi_next", "mi_last", "mi_withdraw_part", "mi_withdraw_spread")
+_RULES_COLLECT = ("mi_result", "mi_all", "mi_void", "mi_void_got", "mi_withdraw")
 
 
 class Needs(NamedTuple):
@@ -156,7 +183,7 @@ class Gates:
         self.libraries = libraries
         self.paths = paths_of(workflow)
         self.skips = self.paths.skips
-        self.names: dict[str, None] = dict.fromkeys(rules_of.BASE)
+        self.names: dict[str, None] = dict.fromkeys(_RULES_BASE)
         self.needs: dict[Needs, None] = {}
         self.tasks = [task for task in workflow.tasks if task.name in self.paths.sources]
         self.control = {task.name: task.control or _PLAIN for task in self.tasks}
@@ -249,36 +276,36 @@ class Gates:
         is_told = any((source, name) in self.skips.told for source in self.paths.sources[name])
         skips: list[Molecule] = [(Symbol("SKIPS"), self._arcs(self.skips.of(name)))] if is_told else []
         if is_told and any(one in self.paths.numbered for _, one in self.skips.of(name)):
-            self._use(*rules_of.ROUND_HEAD)
+            self._use(*_RULES_ROUND_HEAD)
             skips = [(Symbol("HEADS"), self._arcs(self.skips.of(name)))]
         if is_told:
             self._use("passSkip", "passSkipped", *(["passSkipDated", "prepareSkipDated"] if self.cancelled else []))
         if control.join in self.libraries:
             return self.libraries[control.join].gate(sources, control.need)
         if control.join == "active":
-            self._use(*rules_of.ACTIVE)
+            self._use(*_RULES_ACTIVE)
             return self._groups(name)
         if name in self.paths.numbered:
             return self._round(name, control, sources)
         if control.join == "first":
-            self._use(*(rules_of.FIRST_CANCEL if control.cancels_rest else rules_of.FIRST))
+            self._use(*(_RULES_FIRST_CANCEL if control.cancels_rest else _RULES_FIRST))
             if is_told and not any((source, name) in self.skips.merged for source in self.paths.sources[name]):
-                self._use(*rules_of.FIRST_NONE)
+                self._use(*_RULES_FIRST_NONE)
                 skips = [(Symbol("NONE"), self._arcs(self.skips.of(name)))]
             elif is_told:
-                self._use(*rules_of.FIRST_SKIP)
+                self._use(*_RULES_FIRST_SKIP)
             return [*self._first(name, control, sources), *skips]
         if control.join == "any" or len(sources) <= 1:
             back = self.skips.back(name)
             answers = len(sources) - len(back) * control.threads
             if is_told and answers:
-                self._use(*rules_of.MERGE_SKIP)
+                self._use(*_RULES_MERGE_SKIP)
                 return [(Symbol("MERGES"), answers, 0, 0, List(map(self.symbol, back))), *skips]
             self._use("sm_setFlag")
             return [Symbol("MERGE")]
-        self._use(*rules_of.SYNC)
+        self._use(*_RULES_SYNC)
         if is_told:
-            self._use(*rules_of.SYNC_SKIP)
+            self._use(*_RULES_SYNC_SKIP)
         return [
             (Symbol("SYNC_SRC"), Solution(sources)),
             (Symbol("SYNC_INBOX"), Solution()),
@@ -289,7 +316,7 @@ class Gates:
 
     def _round(self, name: str, control: Control, sources: list[Molecule]) -> list[Molecule]:
         """Return what a gate of a branch, or behind branches, has at first where rounds have numbers."""
-        self._use(*rules_of.ROUND)
+        self._use(*_RULES_ROUND)
         arcs = self._arcs(self.skips.of(name))
         if control.join != "first":
             self._use("sm_setFlag")
@@ -317,12 +344,12 @@ class Gates:
         ]
         if not control.cancels_rest:
             return [*found, Symbol("IGNORES")]
-        self._use(*rules_of.VOID)
-        found.append((Symbol("CANCELS"), self._steps(self.regions[name], rules_of.SHUT)))
+        self._use(*_RULES_VOID)
+        found.append((Symbol("CANCELS"), self._steps(self.regions[name], _RULES_SHUT)))
         left = self.paths.open_sources(name, self.regions[name])
         if not left:
             return [*found, Symbol("CLOSED")]
-        self._use(*rules_of.FIRST_OPEN)
+        self._use(*_RULES_FIRST_OPEN)
         return [*found, (Symbol("OPEN"), List(map(self.symbol, left)))]
 
     def _groups(self, name: str) -> list[Molecule]:
@@ -397,9 +424,9 @@ class Gates:
         return [*called, Symbol("COLLECTED")]
 
     def _adapting(self, task: Task) -> list[Molecule]:
-        found = stand_ins(self.workflow, task.name, self.symbol, lambda slot: self._argument(task, slot))
-        if any(len(one) > SIMPLE for one in found):
-            self._use(*rules_of.CHOICE)
+        found = _stand_ins(self.workflow, task.name, self.symbol, lambda slot: self._argument(task, slot))
+        if any(len(one) > _SIMPLE for one in found):
+            self._use(*_RULES_CHOICE)
         return found
 
     def _argument(self, task: Task, slot: Argument) -> Molecule:
@@ -417,7 +444,7 @@ class Gates:
         if control.ends:
             then.append((Symbol("END"), self.symbol(name), Symbol(control.ends.upper())))
         region = [one for one in control.cancels if one != name and one in self.control]
-        cancels = self._steps(region, rules_of.SHUT_DATED if name in self.cancelled else rules_of.SHUT)
+        cancels = self._steps(region, _RULES_SHUT_DATED if name in self.cancelled else _RULES_SHUT)
         completes = [self.symbol(one) for one in control.completes if one in self.control]
         sends = [self.symbol(one) for signal in control.sends for one in self.listeners.get(signal, ())]
         held: list[Molecule] = [(Symbol("LOCK"), lock) for lock in control.gives]
@@ -441,10 +468,10 @@ class Gates:
         if not (then or cancels or completes or is_choice):
             onward = (Symbol("DST"), Solution(self._to(one, name) for one in later))
             return [*found, onward, (Symbol("OUTBOX"), Solution()), (Symbol("SKIPS"), Solution())]
-        self._use(*rules_of.CHOICE)
+        self._use(*_RULES_CHOICE)
         if cancels:
-            self._use("prepareCancel", "hearCancel", "lastCancel", *rules_of.VOID)
-            self._use(*(rules_of.ASK_DATED if name in self.cancelled else rules_of.ASK))
+            self._use("prepareCancel", "hearCancel", "lastCancel", *_RULES_VOID)
+            self._use(*(_RULES_ASK_DATED if name in self.cancelled else _RULES_ASK))
         if completes:
             self._use("mi_complete", "mi_complete_cancel", "mi_complete_none", "mi_some_cancel")
         return [
@@ -508,12 +535,12 @@ class Gates:
         slots = [self._argument(task, slot) for slot in task.slots]
         if many.count is not None:
             slots.append(self._argument(task, many.count))
-        self._use(*rules_of.MANY)
+        self._use(*_RULES_MANY)
         over = -1 if many.over is None else many.over
         found: list[Molecule] = [(Symbol("MANY"), over, List(slots))]
         if many.apart:
             return found
-        self._use(*rules_of.COLLECT, "mi_some_cancel" if many.cancels else "mi_some", "mi_rest", "mi_rest_end")
+        self._use(*_RULES_COLLECT, "mi_some_cancel" if many.cancels else "mi_some", "mi_rest", "mi_rest_end")
         parts: list[Molecule] = [
             (Symbol("NEED"), -1 if many.need is None else many.need),
             Symbol("CANCELS" if many.cancels else "IGNORES"),
@@ -529,6 +556,47 @@ class Gates:
             self._use("mi_more", "mi_no_more")
             found.append((Symbol("MORE"), test_text(many.more, "more")))
         return [*found, (Symbol("COLLECTS"), Solution(parts)), (Symbol("CASES"), 0)]
+
+
+# --- What takes the place of a task: another service, in its instance, with its tokens.
+
+_KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST", "UNROUTED"), "timeout": ("TIMEOUT",), "condition": ("CONDITION",)}
+"""The kinds of faults that an alternative is for."""
+_SIMPLE = 7
+"""How many parts a stand-in has that does what the task it stands in for would have done."""
+
+
+def _stand_ins(
+    workflow: Workflow, task: str, symbol: Callable[[str], Molecule], argument: Callable[[Argument], Molecule]
+) -> list[Molecule]:
+    """Return what takes another service where one fails: for each alternative of a task, and those after these."""
+    found: list[Molecule] = []
+    todo = [task]
+    for name in todo:
+        judges: list[Molecule] = []
+        for one in workflow.alternatives:
+            if name not in one.exits:
+                continue
+            other = workflow.task(one.exits[name])
+            todo.append(other.name)
+            kinds = List(dict.fromkeys(Symbol(kind) for on in one.on for kind in _KINDS[on]))
+            place = (symbol(name), one.name, kinds, symbol(other.name), other.service)
+            found.append((Symbol("OTHER"), *place, List(map(argument, other.slots)), *_ending(other, symbol)))
+            if "condition" in one.on:
+                judges.append((one.name, one.when or ""))
+        if judges:
+            found.append((Symbol("JUDGES"), symbol(name), List(judges)))
+    return found
+
+
+def _ending(task: Task, symbol: Callable[[str], Molecule]) -> list[Molecule]:
+    """Return what a stand-in that ends the case does in place of passing on."""
+    if task.control is None or not task.control.ends:
+        return []
+    end = (Symbol("END"), symbol(task.name), Symbol(task.control.ends.upper()))
+    ways = (Symbol("CHOICE"), symbol(task.name), Symbol("ALL"), List(), List())
+    empty = [(Symbol("CANCELS"), List()), (Symbol("COMPLETES"), Solution())]
+    return [Solution([ways, *empty, (Symbol("THEN"), Solution([end]))])]
 
 
 def _milestone(during: tuple[str, str], task: str) -> str:

@@ -376,6 +376,15 @@ class Service(msgspec.Struct, frozen=True, omit_defaults=True):
     function: Any = None
 
 
+PLACE = re.compile(r"\{\{(?P<plain>\d+|[A-Za-z_]\w*)\}\}|(?<!\$)\{(?P<name>\d+|[A-Za-z_]\w*)\}")
+"""An argument that the text of a service asks for: `{0}`, `{name}`; `{{name}}` is the text `{name}` itself."""
+
+
+def names_in(text: str) -> set[str]:
+    """Collect the arguments that a text asks for."""
+    return {match["name"] for match in PLACE.finditer(text) if match["name"]}
+
+
 class Task(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """One step: a service and the arguments it is called with."""
 
@@ -592,6 +601,7 @@ def wakers_of(workflow: Workflow) -> dict[str, tuple[str, ...]]:
 
 
 __all__ = [
+    "PLACE",
     "REQUIRED",
     "Alternative",
     "Argument",
@@ -614,6 +624,7 @@ __all__ = [
     "dtype_name",
     "faults_of",
     "item_bytes",
+    "names_in",
     "settled",
     "shape_of",
     "stretch_of",

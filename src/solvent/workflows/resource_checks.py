@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.workflows.model import Resource, Service, Task, Workflow
-    from solvent.workflows.places import Key
-    from solvent.workflows.problems import Report
+    from solvent.workflows.places import Key, Report
 
 HOLDERS = ("python", "shell")
 """The kinds of services that can have a resource."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Workflow
     from solvent.workflows.paths import Paths
-    from solvent.workflows.problems import Report
+    from solvent.workflows.places import Report
 
 ALWAYS = 1 << 30
 """Stands for any number of times."""

@@ -1,5 +1,6 @@
 """Numbers, names and constants that no run could use.
 
+W185  a task calls a service that asks for an argument which the task does not give: `{0}`, `{name}`
 W206  a limit of a service that is no finite number from 0 on, or is too large
 W207  a name or a text of a service that is not whole: half of a surrogate pair, which no file and no record can hold
 W208  a constant with lists that are nested too deeply, or inside themselves, or that is too large
@@ -14,14 +15,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from solvent.workflows.functions import MAX_NESTED
-from solvent.workflows.model import Policy, Value
+from solvent.workflows.model import Policy, Value, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.workflows.model import Service, Task, Workflow
-    from solvent.workflows.places import Key
-    from solvent.workflows.problems import Report
+    from solvent.workflows.places import Key, Report
 
 MAX_LIMIT = 1_000_000_000
 """The largest limit of a service: seconds of more than 30 years, or as many calls."""
@@ -174,4 +174,39 @@ def _extent(items: list[Any], known: dict[int, tuple[int, int]], levels: int) ->
     return found
 
 
-__all__ = ["ABOVE_ZERO", "MAX_LIMIT", "check_values", "limit_fault", "limit_faults", "shown"]
+# --- Arguments of commands and addresses.
+
+_FILE = "file:"
+
+
+def check_placeholders(task: Task, service: Service, report: Report) -> None:
+    """Report the arguments that a service asks for and a task does not give."""
+    given = {*map(str, range(len(task.arguments))), *task.keywords}
+    for name in sorted(_asked(service) - given):
+        message = f"`{task.name}` calls `{service.name}`, which needs the argument {{{name}}}, and does not give it"
+        how = "`in: [...]`" if name.isdecimal() else f"`with: {{{name}: ...}}`"
+        plain = f"{{{{{name}}}}} is the text {{{name}}} itself"
+        report.add(
+            "W185",
+            message,
+            ("task", task.name),
+            hint=f"give it: {how}; {plain}",
+            python=f"give it in the call; {plain}",
+        )
+
+
+def _asked(service: Service) -> set[str]:
+    if service.kind == "http":
+        return names_in(service.target)
+    if service.kind != "shell":
+        return set()
+    result, stdin = service.options.get("result"), service.options.get("stdin")
+    asked = names_in(service.target)
+    if isinstance(result, str) and result.startswith(_FILE):
+        asked = (asked - {"out"}) | names_in(result[len(_FILE) :])
+    if type(stdin) is int:
+        asked.add(str(stdin))
+    return asked - {"task"}
+
+
+__all__ = ["ABOVE_ZERO", "MAX_LIMIT", "check_placeholders", "check_values", "limit_fault", "limit_faults", "shown"]

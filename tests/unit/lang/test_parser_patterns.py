@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.lang.kinds import KINDS
 from solvent.lang.molecule import Symbol
 from solvent.lang.parser import parse_molecules
+from solvent.lang.rule import KINDS
 from solvent.lang.syntax import (
     ListPattern,
     LiteralPattern,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from solvent.lang.builtin import BUILTIN
 from solvent.lang.functions import Functions
-from solvent.lang.kinds import KINDS
 from solvent.lang.lexer import KEYWORDS
+from solvent.lang.rule import KINDS
 from solvent.lsp.features import FUNCTIONS, WORDS, describe_kind
 
 

@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from solvent.cli.loading import parser_for
-from solvent.errors import Misuse
-from solvent.lang.nearest import nearest
+from solvent.errors import Misuse, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -89,7 +89,7 @@ def main(arguments: list[str]) -> int:
         parser().parse_args(arguments)
         return 2
     if name not in PROTOCOLS:
-        from solvent.lang.nearest import nearest
+        from solvent.errors import nearest
 
         hint = nearest(name, PROTOCOLS) or f"there is: {', '.join(PROTOCOLS)}"
         raise Misuse("P311", f"there is no protocol `{name}` to simulate", hint=hint)

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import Conflict, LimitReached, RecordProblem, StoreError
-from solvent.lang.nearest import nearest
+from solvent.errors import Conflict, LimitReached, RecordProblem, StoreError, nearest
 from solvent.runs.records.cards import (
     RunCard,
     RunOptions,

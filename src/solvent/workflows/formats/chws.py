@@ -40,23 +40,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import ProgramError, WorkflowProblem
+from solvent.errors import ProgramError, WorkflowProblem, nearest
+from solvent.lang import syntax
 from solvent.lang.molecule import Symbol
-from solvent.lang.nearest import nearest
 from solvent.lang.parser import parse_molecules, parse_program
-from solvent.lang.syntax import (
-    Expression,
-    Literal,
-    LiteralPattern,
-    Multiplet,
-    Name,
-    RuleNode,
-    SolutionNode,
-    SolutionPattern,
-    TupleNode,
-    TuplePattern,
-    VariablePattern,
-)
 from solvent.source import Source
 from solvent.workflows.formats.hoclflow.reader import Reader
 from solvent.workflows.formats.hoclflow.values import print_condition
@@ -78,7 +65,6 @@ from solvent.workflows.model import (
 from solvent.workflows.places import Loaded
 
 if TYPE_CHECKING:
-    from solvent.lang.syntax import Node, Pattern
     from solvent.workflows.formats.hoclflow.values import ValueReader
 
 JOINS = {"sync_setFlag": "all", "discr_setFlag": "first", "sm_setFlag": "first", "syncMg_setFlag": "active"}
@@ -173,29 +159,29 @@ class Part(msgspec.Struct):
 class PartReader(Reader):
     """Reads the solution of one service."""
 
-    def part(self, first: Node, inside: SolutionNode) -> Part:
+    def part(self, first: syntax.Node, inside: syntax.SolutionNode) -> Part:
         """Read one service."""
         found = Part(self.name(first, "a chemical service"), first)
         for one in inside.items:
-            if isinstance(one, Name):
+            if isinstance(one, syntax.Name):
                 self._rule_name(found, one)
-            elif isinstance(one, RuleNode):
+            elif isinstance(one, syntax.RuleNode):
                 self._rule(found, one)
             else:
                 self._molecule(found, one)
         return found
 
-    def molecule(self, node: Expression) -> tuple[str, Expression]:
+    def molecule(self, node: syntax.Expression) -> tuple[str, syntax.Expression]:
         """Read `WORD : value`; words may be written as the paper prints them, `Dest` for `DEST`."""
         first, rest = self.pair(node, "a molecule of a chemical service")
         return (self.word(first) or "").upper(), rest
 
-    def service_names(self, node: Node, what: str) -> tuple[str, ...]:
+    def service_names(self, node: syntax.Node, what: str) -> tuple[str, ...]:
         """Read names of services, leaving out the rest that a paper writes at the end."""
         items = self.solution(node, what)
-        return tuple(self.name(one, f"each item of {what}") for one in items if not isinstance(one, Name))
+        return tuple(self.name(one, f"each item of {what}") for one in items if not isinstance(one, syntax.Name))
 
-    def _rule_name(self, part: Part, node: Name) -> None:
+    def _rule_name(self, part: Part, node: syntax.Name) -> None:
         if node.text in ("ω", "w"):
             return
         if node.text not in RULES:
@@ -205,7 +191,7 @@ class PartReader(Reader):
             )
         part.rules[node.text] = node
 
-    def _molecule(self, part: Part, node: Expression) -> None:
+    def _molecule(self, part: Part, node: syntax.Expression) -> None:
         word, rest = self.molecule(node)
         if word in RUNNING:
             message = f"`{word}` comes up while a workflow runs, and does not stand in its text"
@@ -228,12 +214,14 @@ class PartReader(Reader):
             case "PARAM":
                 part.params = self.solution(rest, "PARAM")
             case "LIST1" | "LIST2":
-                items = rest.items if isinstance(rest, SolutionNode) else self.list(rest)
+                items = rest.items if isinstance(rest, syntax.SolutionNode) else self.list(rest)
                 part.lists[word] = [self.value(one) for one in items]
             case "CANCEL_CHWS":
                 part.cancel_to = rest
             case "CANCEL":
-                part.messages = [self._message(one) for one in self.solution(rest, word) if not isinstance(one, Name)]
+                part.messages = [
+                    self._message(one) for one in self.solution(rest, word) if not isinstance(one, syntax.Name)
+                ]
             case _ if word in NAMES:
                 self._sources_of(part, word, rest)
             case _ if word in IGNORED:
@@ -241,12 +229,12 @@ class PartReader(Reader):
             case _:
                 self._flag(part, word, rest)
 
-    def _message(self, node: Expression) -> Any:
-        if isinstance(node, TupleNode) and self.word(node.parts[0]) in ("ERROR", "Error"):
+    def _message(self, node: syntax.Expression) -> Any:
+        if isinstance(node, syntax.TupleNode) and self.word(node.parts[0]) in ("ERROR", "Error"):
             return self.value(self.pair(node, "ERROR")[1])
         return self.value(node)
 
-    def _sources_of(self, part: Part, word: str, node: Expression) -> None:
+    def _sources_of(self, part: Part, word: str, node: syntax.Expression) -> None:
         names: list[str] = []
         for name in self.service_names(node, word):
             if name in ("DOT", "CROSS"):
@@ -255,11 +243,11 @@ class PartReader(Reader):
                 names.append(name)
         part.sources[word] = names
 
-    def _flag(self, part: Part, word: str, node: Expression) -> None:
-        if isinstance(node, TupleNode) and word == "COND_PASS":
+    def _flag(self, part: Part, word: str, node: syntax.Expression) -> None:
+        if isinstance(node, syntax.TupleNode) and word == "COND_PASS":
             node = node.parts[-1]
         known = FLAGS[word]
-        value = node.value if isinstance(node, Literal) else None
+        value = node.value if isinstance(node, syntax.Literal) else None
         shown = value.name if isinstance(value, Symbol) else value
         if isinstance(known, str):
             if not isinstance(shown, str) or shown.capitalize() not in known.split():
@@ -273,8 +261,8 @@ class PartReader(Reader):
 
     # --- Rules in place.
 
-    def _rule(self, part: Part, rule: RuleNode) -> None:
-        words = {self.molecule(one)[0] for one in rule.product if isinstance(one, TupleNode)}
+    def _rule(self, part: Part, rule: syntax.RuleNode) -> None:
+        words = {self.molecule(one)[0] for one in rule.product if isinstance(one, syntax.TupleNode)}
         if words & {"CALL", "PARAM"}:
             part.data.append(self._data(rule))
         elif words & {"DEST", "COND_PASS"}:
@@ -283,20 +271,20 @@ class PartReader(Reader):
             message = f"this rule of `{part.name}` neither sends its result on nor says what it is called with"
             self.fail(rule, message, hint=f"{_CHOICE}, or {_DATA}")
 
-    def _choice(self, part: Part, rule: RuleNode) -> Choice:
+    def _choice(self, part: Part, rule: syntax.RuleNode) -> Choice:
         if len(rule.patterns) != 1:
             self.fail(rule, "a way onwards depends on one molecule, the result", hint=_CHOICE)
         (pattern,) = rule.patterns
         variable = self._variable(pattern, _CHOICE)
         takes = variable
-        if isinstance(pattern, TuplePattern):
+        if isinstance(pattern, syntax.TuplePattern):
             takes = self._symbol(pattern.parts[0]).upper()
             if takes not in ("RESULT", "COMPLETED") or self._symbol(pattern.parts[1]) != part.name:
                 self.fail(pattern, f"a way onwards depends on the result of `{part.name}` itself", hint=_CHOICE)
         choice = Choice(rule, takes, rule.is_inject, None, [])
         for one in rule.product:
-            if not isinstance(one, TupleNode):
-                choice.is_given_back |= one == Name(variable)
+            if not isinstance(one, syntax.TupleNode):
+                choice.is_given_back |= one == syntax.Name(variable)
                 continue
             self._passed(choice, one)
         if not choice.destinations:
@@ -305,16 +293,16 @@ class PartReader(Reader):
             choice.when = print_condition(rule.condition, variable)
         return choice
 
-    def _passed(self, choice: Choice, node: TupleNode) -> None:
+    def _passed(self, choice: Choice, node: syntax.TupleNode) -> None:
         """Read a product of a choice: a destination, the flag, or the result itself, given back."""
         word, rest = self.molecule(node)
-        flag = rest.parts[-1] if isinstance(rest, TupleNode) else rest
-        if word == "COND_PASS" and isinstance(flag, Literal) and flag.value == 0:
+        flag = rest.parts[-1] if isinstance(rest, syntax.TupleNode) else rest
+        if word == "COND_PASS" and isinstance(flag, syntax.Literal) and flag.value == 0:
             self.fail(node, "a way with `COND_PASS : 0` is never taken", code="W105", hint="`COND_PASS : 1`")
         match word:
             case "DEST":
                 choice.destinations.append(self.name(rest, "DEST"))
-            case "COND_PASS" if isinstance(rest, TupleNode):
+            case "COND_PASS" if isinstance(rest, syntax.TupleNode):
                 choice.destinations.append(self.name(rest.parts[0], "COND_PASS"))
             case "COND_PASS" | "SYNCMG_SRC":
                 pass
@@ -323,12 +311,12 @@ class PartReader(Reader):
             case _:
                 self.fail(node, f"a way onwards makes no `{word or 'such molecule'}`", code="W103", hint=_CHOICE)
 
-    def _data(self, rule: RuleNode) -> Data:
+    def _data(self, rule: syntax.RuleNode) -> Data:
         if rule.condition is not None:
             self.fail(rule.condition, "a call depends on no condition; a way onwards may", hint=_CHOICE)
         found = Data(rule, {}, {}, None, [])
         for pattern in rule.patterns:
-            if not isinstance(pattern, TuplePattern):
+            if not isinstance(pattern, syntax.TuplePattern):
                 self.fail(pattern, "a call takes results and global variables", hint=_DATA)
             word = self._symbol(pattern.parts[0])
             variable = self._variable(pattern, _DATA)
@@ -348,16 +336,16 @@ class PartReader(Reader):
                 self.fail(one, f"a call makes no `{word or 'such molecule'}`", code="W103", hint=_DATA)
         return found
 
-    def _variable(self, pattern: Pattern, hint: str) -> str:
-        last = pattern.parts[-1] if isinstance(pattern, TuplePattern) else pattern
-        if isinstance(last, SolutionPattern) and len(last.items) == 1:
+    def _variable(self, pattern: syntax.Pattern, hint: str) -> str:
+        last = pattern.parts[-1] if isinstance(pattern, syntax.TuplePattern) else pattern
+        if isinstance(last, syntax.SolutionPattern) and len(last.items) == 1:
             last = last.items[0]
-        if isinstance(last, VariablePattern):
+        if isinstance(last, syntax.VariablePattern):
             return last.name
         self.fail(pattern, "a rule of a service takes results by variables", hint=hint)
 
-    def _symbol(self, pattern: Pattern) -> str:
-        if isinstance(pattern, LiteralPattern) and type(pattern.value) is Symbol:
+    def _symbol(self, pattern: syntax.Pattern) -> str:
+        if isinstance(pattern, syntax.LiteralPattern) and type(pattern.value) is Symbol:
             return str(pattern.value.name)
         self.fail(pattern, "this is the name of a service or a molecule", hint="such as `ChWS1` or `RESULT`")
 
@@ -518,7 +506,7 @@ class Calls:
     def _of(self, data: Data, results: dict[str, Any]) -> tuple[Argument, ...]:
         bound = results | {name: Input(variable) for name, variable in data.variables.items()}
         return tuple(
-            bound[one.text] if isinstance(one, Name) and one.text in bound else self._constant(one)
+            bound[one.text] if isinstance(one, syntax.Name) and one.text in bound else self._constant(one)
             for one in data.params
         )
 
@@ -540,20 +528,24 @@ def is_chws(source: Source) -> bool:
     return any(_is_service(one) for one in _molecules(body))
 
 
-def _molecules(body: list[Expression]) -> list[Expression]:
+def _molecules(body: list[syntax.Expression]) -> list[syntax.Expression]:
     """Return the molecules of the main solution; the paper leaves out its brackets."""
-    return body[0].items if len(body) == 1 and isinstance(body[0], SolutionNode) else body
+    return body[0].items if len(body) == 1 and isinstance(body[0], syntax.SolutionNode) else body
 
 
-def _is_service(node: Expression) -> bool:
-    if not isinstance(node, TupleNode) or len(node.parts) != 2 or not isinstance(node.parts[1], SolutionNode):
+def _is_service(node: syntax.Expression) -> bool:
+    if (
+        not isinstance(node, syntax.TupleNode)
+        or len(node.parts) != 2
+        or not isinstance(node.parts[1], syntax.SolutionNode)
+    ):
         return False
     first, inside = node.parts[0], node.parts[1].items
-    name = str(getattr(first.value, "name", "")) if isinstance(first, Literal) else ""
-    heads = [one.parts[0] for one in inside if isinstance(one, TupleNode)]
-    if any(str(getattr(one.value, "name", "")) == "SRV" for one in heads if isinstance(one, Literal)):
+    name = str(getattr(first.value, "name", "")) if isinstance(first, syntax.Literal) else ""
+    heads = [one.parts[0] for one in inside if isinstance(one, syntax.TupleNode)]
+    if any(str(getattr(one.value, "name", "")) == "SRV" for one in heads if isinstance(one, syntax.Literal)):
         return False
-    return name.startswith("ChWS") or any(isinstance(one, Name) and one.text in RULES for one in inside)
+    return name.startswith("ChWS") or any(isinstance(one, syntax.Name) and one.text in RULES for one in inside)
 
 
 def read(source: Source, *, name: str = "workflow") -> Loaded:
@@ -576,13 +568,13 @@ class ServicesReader(PartReader):
         self.variables: dict[str, int | None] = {}
         """The global variables, and how often each can be read."""
 
-    def services(self, molecules: list[Expression], name: str) -> Workflow:
+    def services(self, molecules: list[syntax.Expression], name: str) -> Workflow:
         """Read the main solution."""
         services: list[Service] = []
         inputs: dict[str, Any] = {}
         results: tuple[str, ...] = ()
         for one in molecules:
-            if isinstance(one, Multiplet):
+            if isinstance(one, syntax.Multiplet):
                 self._global(one.item, one, inputs)
                 continue
             first, rest = self.pair(one, "a molecule of the main solution")
@@ -596,7 +588,7 @@ class ServicesReader(PartReader):
                 case "RESULTS":
                     results = self.names(rest, "RESULTS")
                     self.places |= {("result", result): self.span(rest) for result in results}
-                case _ if isinstance(rest, SolutionNode):
+                case _ if isinstance(rest, syntax.SolutionNode):
                     part = self.part(first, rest)
                     self._place("task", part.name, first)
                     self.parts[part.name] = part
@@ -609,7 +601,7 @@ class ServicesReader(PartReader):
         self._check_readers(tasks)
         return Workflow(name, tuple(tasks), tuple(services), alternatives, inputs, results)
 
-    def _global(self, node: Expression, multiplet: Multiplet | None, inputs: dict[str, Any]) -> None:
+    def _global(self, node: syntax.Expression, multiplet: syntax.Multiplet | None, inputs: dict[str, Any]) -> None:
         """Read `LIMIT : 3 ^ 4`: a variable that can be read four times."""
         first, rest = self.pair(node, "a global variable")
         name = self.name(first, "a global variable")
@@ -618,7 +610,7 @@ class ServicesReader(PartReader):
         self.variables[name] = 1
         if multiplet is not None:
             count = multiplet.count
-            if count is not None and not (isinstance(count, Literal) and type(count.value) is int):
+            if count is not None and not (isinstance(count, syntax.Literal) and type(count.value) is int):
                 self.fail(count, "how often a global variable can be read is a whole number, or `inf`", code="W105")
             self.variables[name] = None if count is None else count.value
 

@@ -27,26 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import ProgramError
+from solvent.errors import ProgramError, nearest
+from solvent.lang import syntax
 from solvent.lang.molecule import Symbol
-from solvent.lang.nearest import nearest
 from solvent.lang.parser import parse_program
-from solvent.lang.syntax import (
-    Binary,
-    Expression,
-    ListNode,
-    ListPattern,
-    Literal,
-    LiteralPattern,
-    Name,
-    RestPattern,
-    RuleNode,
-    SolutionNode,
-    SolutionPattern,
-    TupleNode,
-    TuplePattern,
-    VariablePattern,
-)
 from solvent.workflows.formats.hoclflow.bonds import check_destinations
 from solvent.workflows.formats.hoclflow.values import ArgumentReader, TestReader, ValueReader, print_condition
 from solvent.workflows.formats.yaml.reader import COUNTS, KINDS, POLICY_KEYS, all_results
@@ -72,7 +56,6 @@ from solvent.workflows.places import Key, Loaded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.lang.syntax import Node, Pattern
     from solvent.source import Source, Span
 
 
@@ -97,7 +80,7 @@ _JOIN_FORM = (
 class ControlReader(ArgumentReader, TestReader):
     """Reads what a task does besides calling its service."""
 
-    def control(self, found: dict[str, Expression]) -> Control | None:
+    def control(self, found: dict[str, syntax.Expression]) -> Control | None:
         """Read a control from the molecules of a task, if any of them says one."""
         if not any(word in found for word in CONTROL_WORDS):
             return None
@@ -110,7 +93,7 @@ class ControlReader(ArgumentReader, TestReader):
             given[key] = (*both, *given.get(key, ()))
         return Control(**given)
 
-    def _said(self, word: str, node: Expression) -> dict[str, Any]:
+    def _said(self, word: str, node: syntax.Expression) -> dict[str, Any]:
         match word:
             case "JOIN":
                 return self._join(node)
@@ -125,7 +108,7 @@ class ControlReader(ArgumentReader, TestReader):
             case "SIGNAL":
                 return self._signal(node)
             case "DURING":
-                if not isinstance(node, TupleNode) or len(node.parts) != 2:
+                if not isinstance(node, syntax.TupleNode) or len(node.parts) != 2:
                     self.fail(node, "a milestone is written `DURING : (T1 : T3)`: T1 is done, T3 has not started")
                 return {"during": tuple(self.name(one, "a task") for one in node.parts)}
             case "ENDS":
@@ -134,20 +117,20 @@ class ControlReader(ArgumentReader, TestReader):
                 return {"many": self._many(node)}
         return {word.lower(): self.names(node, word)}
 
-    def _one_of(self, node: Node, words: tuple[str, ...], what: str) -> str:
+    def _one_of(self, node: syntax.Node, words: tuple[str, ...], what: str) -> str:
         word = self.word(node)
         if word not in words:
             hint = nearest(word or "", words)
             self.fail(node, f"{what} `{'`, `'.join(words[:-1])}` or `{words[-1]}`", code="W105", hint=hint)
         return word.lower()
 
-    def _number(self, node: Node, what: str) -> int:
-        if isinstance(node, Literal) and type(node.value) is int:
+    def _number(self, node: syntax.Node, what: str) -> int:
+        if isinstance(node, syntax.Literal) and type(node.value) is int:
             return node.value
         self.fail(node, f"{what} is a whole number", code="W105")
 
-    def _join(self, node: Expression) -> dict[str, Any]:
-        parts = list(node.parts) if isinstance(node, TupleNode) else [node]
+    def _join(self, node: syntax.Expression) -> dict[str, Any]:
+        parts = list(node.parts) if isinstance(node, syntax.TupleNode) else [node]
         found: dict[str, Any] = {}
         word = self.word(parts[0])
         if word in JOINS:
@@ -157,7 +140,7 @@ class ControlReader(ArgumentReader, TestReader):
             found["join"] = self.name(parts.pop(0), "a rule library")
         elif word != "THREADS":
             self.fail(parts[0], f"no task joins by `{word}`", code="W105", hint=nearest(word, JOINS) or _JOIN_FORM)
-        if parts and isinstance(parts[0], Literal) and type(parts[0].value) is int:
+        if parts and isinstance(parts[0], syntax.Literal) and type(parts[0].value) is int:
             found["need"] = self._number(parts.pop(0), "JOIN")
         if parts and self.word(parts[0]) == "CANCEL":
             found["cancels_rest"] = True
@@ -168,25 +151,25 @@ class ControlReader(ArgumentReader, TestReader):
             self.fail(parts[0], "this says nothing of a join", code="W105", hint=_JOIN_FORM)
         return found
 
-    def _route(self, node: Expression) -> Route:
-        if not isinstance(node, TupleNode):
+    def _route(self, node: syntax.Expression) -> Route:
+        if not isinstance(node, syntax.TupleNode):
             return Route(self.name(node, "the task of a route"))
         return Route(self.name(node.parts[0], "the task of a route"), self.test_of(node.parts[1:], node))
 
-    def _signal(self, node: Expression) -> dict[str, Any]:
+    def _signal(self, node: syntax.Expression) -> dict[str, Any]:
         if self.word(node) == "TRANSIENT":
             return {"is_transient": True}
-        if not isinstance(node, TupleNode):
+        if not isinstance(node, syntax.TupleNode):
             return {"signal": self.name(node, "SIGNAL")}
         if len(node.parts) != 2 or self.word(node.parts[0]) != "TRANSIENT":
             self.fail(node, "a signal is written `SIGNAL : go`, or `SIGNAL : TRANSIENT : go`")
         return {"signal": self.name(node.parts[1], "SIGNAL"), "is_transient": True}
 
-    def _many(self, node: Expression) -> Many:
-        if not isinstance(node, SolutionNode):
+    def _many(self, node: syntax.Expression) -> Many:
+        if not isinstance(node, syntax.SolutionNode):
             return Many(self.argument(node, in_order=True))
         found: dict[str, Any] = {}
-        readers: dict[str, tuple[str, Callable[[Expression], Any]]] = {
+        readers: dict[str, tuple[str, Callable[[syntax.Expression], Any]]] = {
             "COUNT": ("count", lambda one: self.argument(one, in_order=True)),
             "OVER": ("over", lambda one: self._number(one, "OVER")),
             "NEED": ("need", lambda one: self._number(one, "NEED")),
@@ -221,18 +204,18 @@ _FORM = "`with T2 : <RES : (?result), ?w> if FAILED in result`"
 class AlternativeReader(ValueReader):
     """Reads the rules among the tasks of a workflow."""
 
-    def alternative(self, rule: RuleNode, number: int, tasks: dict[str, Task]) -> Alternative:
+    def alternative(self, rule: syntax.RuleNode, number: int, tasks: dict[str, Task]) -> Alternative:
         """Read an alternative."""
         if not rule.is_inject:
             self.fail(rule, "only rules that `inject` a TRIGGER stand in an abstract workflow", hint=_FORM)
-        triggers: list[Node] = []
+        triggers: list[syntax.Node] = []
         bonds: list[tuple[str, str, str]] = []
-        single: dict[str, Node] = {}
+        single: dict[str, syntax.Node] = {}
         for one in rule.product:
             first, rest = self.pair(one, "what an alternative injects")
             word = self.word(first)
             if word == "TRIGGER":
-                triggers += [rest] if isinstance(rest, TupleNode) else self.list(rest)
+                triggers += [rest] if isinstance(rest, syntax.TupleNode) else self.list(rest)
             elif word == "BOND":
                 bonds.append(self._bond(rest))
             elif word in _RULE_WORDS:
@@ -260,14 +243,18 @@ class AlternativeReader(ValueReader):
             watch=() if watched == replaced else watched,
         )
 
-    def _name_of(self, rule: RuleNode, single: dict[str, Node], number: int) -> str:
+    def _name_of(self, rule: syntax.RuleNode, single: dict[str, syntax.Node], number: int) -> str:
         if "NAME" in single:
             return self.name(single["NAME"], "NAME")
         return rule.name or f"alternative {number}"
 
-    def _bond(self, node: Node) -> tuple[str, str, str]:
+    def _bond(self, node: syntax.Node) -> tuple[str, str, str]:
         parts: list[Any] = (
-            node.parts if isinstance(node, TupleNode) else node.items if isinstance(node, ListNode) else []
+            node.parts
+            if isinstance(node, syntax.TupleNode)
+            else node.items
+            if isinstance(node, syntax.ListNode)
+            else []
         )
         if len(parts) != 3:
             self.fail(node, "a bond is written `BOND : (T1 : T2 : T5)`: T1 will know T5 where it knew T2")
@@ -276,14 +263,14 @@ class AlternativeReader(ValueReader):
 
     def _exits(
         self,
-        triggers: list[Node],
+        triggers: list[syntax.Node],
         bonds: list[tuple[str, str, str]],
         watched: tuple[str, ...],
         tasks: dict[str, Task],
     ) -> dict[str, str]:
         found: dict[str, str] = {}
         for one in triggers:
-            if isinstance(one, TupleNode):
+            if isinstance(one, syntax.TupleNode):
                 if len(one.parts) != 2:
                     self.fail(one, "an exit is written `TRIGGER : (T2 : T5)`: T5 replaces T2")
                 found[self.name(one.parts[0], "a task")] = self.name(one.parts[1], "a task")
@@ -297,33 +284,33 @@ class AlternativeReader(ValueReader):
 
     # --- The condition.
 
-    def _watched(self, rule: RuleNode) -> tuple[tuple[str, ...], str, Expression | None]:
+    def _watched(self, rule: syntax.RuleNode) -> tuple[tuple[str, ...], str, syntax.Expression | None]:
         """Return the watched tasks, the name of their result, and the condition on it."""
         if len(rule.patterns) != 1:
             self.fail(rule, "an alternative watches one task, or one of several", hint=_FORM)
         (pattern,) = rule.patterns
         task, variable = self._task_pattern(pattern)
-        if not isinstance(task, VariablePattern):
+        if not isinstance(task, syntax.VariablePattern):
             return (self._literal(task),), variable, rule.condition
         first, rest = _split_and(rule.condition)
-        if isinstance(first, Binary) and first.operator == "in" and first.left == Name(task.name):
+        if isinstance(first, syntax.Binary) and first.operator == "in" and first.left == syntax.Name(task.name):
             return self.names(first.right, "the watched tasks"), variable, rest
         self.fail(pattern, f"which tasks is `{task.name}`?", hint=f"`if ({task.name} in (T2, T3)) && ...`")
 
-    def _task_pattern(self, pattern: Pattern) -> tuple[Pattern, str]:
-        if isinstance(pattern, TuplePattern) and len(pattern.parts) == 2:
+    def _task_pattern(self, pattern: syntax.Pattern) -> tuple[syntax.Pattern, str]:
+        if isinstance(pattern, syntax.TuplePattern) and len(pattern.parts) == 2:
             task, inside = pattern.parts
-            for one in inside.items if isinstance(inside, SolutionPattern) else ():
-                if isinstance(one, TuplePattern) and one.parts[0] == LiteralPattern(Symbol("RES")):
+            for one in inside.items if isinstance(inside, syntax.SolutionPattern) else ():
+                if isinstance(one, syntax.TuplePattern) and one.parts[0] == syntax.LiteralPattern(Symbol("RES")):
                     result = one.parts[1]
-                    if isinstance(result, ListPattern) and len(result.items) == 1:
+                    if isinstance(result, syntax.ListPattern) and len(result.items) == 1:
                         result = result.items[0]
-                    if isinstance(result, RestPattern | VariablePattern):
+                    if isinstance(result, syntax.RestPattern | syntax.VariablePattern):
                         return task, result.name
         self.fail(pattern, "an alternative looks at the result of a task", hint=_FORM)
 
-    def _literal(self, pattern: Pattern) -> str:
-        if isinstance(pattern, LiteralPattern):
+    def _literal(self, pattern: syntax.Pattern) -> str:
+        if isinstance(pattern, syntax.LiteralPattern):
             value = pattern.value
             if type(value) is Symbol:
                 return str(value.name)
@@ -332,43 +319,43 @@ class AlternativeReader(ValueReader):
         self.fail(pattern, "a task is named by a symbol or a string")
 
     def _causes(
-        self, rule: RuleNode, condition: Expression | None, variable: str
+        self, rule: syntax.RuleNode, condition: syntax.Expression | None, variable: str
     ) -> tuple[tuple[str, ...], str | None]:
         """Return when the alternative applies: what follows from words about the result, and any other condition."""
         if condition is None:
             self.fail(rule, "an alternative says when it applies", hint=_FORM)
         causes: list[str] = []
-        when: Expression | None = None
+        when: syntax.Expression | None = None
         for one in _split_or(condition):
             cause = _cause(one, variable)
             if cause is None:
-                when = one if when is None else Binary("||", when, one)
+                when = one if when is None else syntax.Binary("||", when, one)
                 cause = "condition"
             if cause not in causes:
                 causes.append(cause)
         return tuple(causes), None if when is None else print_condition(when, variable)
 
 
-def _split_and(condition: Expression | None) -> tuple[Expression | None, Expression | None]:
+def _split_and(condition: syntax.Expression | None) -> tuple[syntax.Expression | None, syntax.Expression | None]:
     """Split `a && b && c` into `a` and `b && c`."""
-    if not (isinstance(condition, Binary) and condition.operator == "&&"):
+    if not (isinstance(condition, syntax.Binary) and condition.operator == "&&"):
         return condition, None
     first, rest = _split_and(condition.left)
-    return first, condition.right if rest is None else Binary("&&", rest, condition.right)
+    return first, condition.right if rest is None else syntax.Binary("&&", rest, condition.right)
 
 
-def _split_or(condition: Expression) -> list[Expression]:
+def _split_or(condition: syntax.Expression) -> list[syntax.Expression]:
     """Split `a || b || c`; what stands in parentheses at the right is left as it is."""
-    found: list[Expression] = []
-    while isinstance(condition, Binary) and condition.operator == "||":
+    found: list[syntax.Expression] = []
+    while isinstance(condition, syntax.Binary) and condition.operator == "||":
         found.append(condition.right)
         condition = condition.left
     return [condition, *reversed(found)]
 
 
-def _cause(condition: Expression, variable: str) -> str | None:
+def _cause(condition: syntax.Expression, variable: str) -> str | None:
     """Return the cause that a condition names: `FAILED in result`, or `result = FAILED` as in the paper."""
-    if not isinstance(condition, Binary):
+    if not isinstance(condition, syntax.Binary):
         return None
     match condition.operator:
         case "in":
@@ -377,9 +364,9 @@ def _cause(condition: Expression, variable: str) -> str | None:
             result, word = condition.left, condition.right
         case _:
             return None
-    if result != Name(variable):
+    if result != syntax.Name(variable):
         return None
-    if isinstance(word, Name):
+    if isinstance(word, syntax.Name):
         return "failure" if word.text == "failed" else None
     value = getattr(word, "value", None)
     return CAUSES.get(value.name) if isinstance(value, Symbol) else None
@@ -398,14 +385,14 @@ _KINDS: dict[str, tuple[type, str]] = {
 class ResourceReader(ArgumentReader):
     """Reads resources."""
 
-    def resources(self, node: Node) -> Iterator[tuple[Resource, Node]]:
+    def resources(self, node: syntax.Node) -> Iterator[tuple[Resource, syntax.Node]]:
         """Read all of them, with where each stands."""
         for one in self.solution(node, "RESOURCES"):
             first, rest = self.pair(one, "a resource")
             yield self._resource(self.name(first, "a resource"), rest), first
 
-    def _resource(self, name: str, node: Node) -> Resource:
-        if not isinstance(node, SolutionNode):
+    def _resource(self, name: str, node: syntax.Node) -> Resource:
+        if not isinstance(node, syntax.SolutionNode):
             self.fail(node, f"the resource `{name}` is a solution", hint="`<SHAPE : (1000, 1000)>`")
         said: dict[str, Any] = {}
         for entry in node.items:
@@ -422,7 +409,7 @@ class ResourceReader(ArgumentReader):
                 said[word.lower()] = self._part(word, rest)
         return Resource(name, **said)
 
-    def _part(self, word: str, node: Expression) -> Any:
+    def _part(self, word: str, node: syntax.Expression) -> Any:
         found = self.argument(node, in_order=False)
         if isinstance(found, Input) and word not in ("DTYPE", "UNDO"):
             return found
@@ -445,25 +432,25 @@ def is_hoclflow(source: Source) -> bool:
         body = parse_program(source).body
     except ProgramError:
         return False
-    if len(body) != 1 or not isinstance(body[0], SolutionNode):
+    if len(body) != 1 or not isinstance(body[0], syntax.SolutionNode):
         return False
-    return any(isinstance(one, TupleNode) and _has_service(one) for one in body[0].items)
+    return any(isinstance(one, syntax.TupleNode) and _has_service(one) for one in body[0].items)
 
 
-def _has_service(node: TupleNode) -> bool:
+def _has_service(node: syntax.TupleNode) -> bool:
     inside = node.parts[-1]
-    items = inside.items if len(node.parts) == 2 and isinstance(inside, SolutionNode) else []
-    firsts = [one.parts[0] for one in items if isinstance(one, TupleNode)]
-    words = {one.value.name for one in firsts if isinstance(one, Literal) and hasattr(one.value, "name")}
+    items = inside.items if len(node.parts) == 2 and isinstance(inside, syntax.SolutionNode) else []
+    firsts = [one.parts[0] for one in items if isinstance(one, syntax.TupleNode)]
+    words = {one.value.name for one in firsts if isinstance(one, syntax.Literal) and hasattr(one.value, "name")}
     # A rule among them would mean that the workflow has been made concrete already.
-    return "SRV" in words and not any(isinstance(one, Name | RuleNode) for one in items)
+    return "SRV" in words and not any(isinstance(one, syntax.Name | syntax.RuleNode) for one in items)
 
 
 def read(source: Source, *, name: str = "workflow") -> Loaded:
     """Make the workflow that a HOCLflow text describes; `name` is its name if the text gives none."""
     body = parse_program(source).body
     reader = Reader(source)
-    if len(body) != 1 or not isinstance(body[0], SolutionNode):
+    if len(body) != 1 or not isinstance(body[0], syntax.SolutionNode):
         reader.fail(body[0], "a workflow is one solution of tasks", hint="`<T1 : <SRC : <>, SRV : s1, ...>, ...>`")
     workflow = reader.workflow(body[0], name)
     return Loaded(workflow, reader.places)
@@ -475,9 +462,9 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.places: dict[Key, Span] = {}
-        self._destinations: dict[str, tuple[Node, tuple[str, ...]]] = {}
+        self._destinations: dict[str, tuple[syntax.Node, tuple[str, ...]]] = {}
 
-    def workflow(self, node: SolutionNode, name: str) -> Workflow:
+    def workflow(self, node: syntax.SolutionNode, name: str) -> Workflow:
         """Read a workflow: the whole text, or one inside a service."""
         tasks: list[Task] = []
         services: list[Service] = []
@@ -485,9 +472,9 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         inputs: dict[str, Any] = {}
         results: tuple[str, ...] = ()
         limits: dict[str, dict[str, Any]] = {"LOCKS": {}, "PATTERNS": {}}
-        rules: list[RuleNode] = []
+        rules: list[syntax.RuleNode] = []
         for one in node.items:
-            if isinstance(one, RuleNode):
+            if isinstance(one, syntax.RuleNode):
                 rules.append(one)
                 continue
             first, rest = self.pair(one, "a molecule of a workflow")
@@ -520,7 +507,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         check_destinations(workflow, self._destinations, self)
         return workflow
 
-    def _named(self, node: Node, word: str, kind: type) -> dict[str, Any]:
+    def _named(self, node: syntax.Node, word: str, kind: type) -> dict[str, Any]:
         """Read `<l : 2, m : 3>`, or `<majority : "majority.hocl">`."""
         found: dict[str, Any] = {}
         for one in self.solution(node, word):
@@ -528,19 +515,19 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             name = self.name(first, f"an entry of {word}")
             if name in found:
                 self.fail(first, f"`{name}` stands here a second time", code="W102")
-            if not isinstance(rest, Literal) or type(rest.value) is not kind:
+            if not isinstance(rest, syntax.Literal) or type(rest.value) is not kind:
                 said = "a whole number" if kind is int else "the path of a rule library, in quotes"
                 self.fail(rest, f"an entry of {word} is {said}", code="W105")
             found[name] = rest.value
         return found
 
-    def _place(self, part: Any, name: str, node: Node) -> None:
+    def _place(self, part: Any, name: str, node: syntax.Node) -> None:
         if (part, name) in self.places:
             self.fail(node, f"a second {part} is called `{name}`", code="W102", hint="give one of them another name")
         self.places[part, name] = self.span(node)
 
-    def _input(self, node: Node, inputs: dict[str, Any]) -> None:
-        if isinstance(node, TupleNode):
+    def _input(self, node: syntax.Node, inputs: dict[str, Any]) -> None:
+        if isinstance(node, syntax.TupleNode):
             first, rest = self.pair(node, "INPUT")
             name, default = self.name(first, "an input"), self.value(rest)
         else:
@@ -550,7 +537,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
 
     # --- Tasks.
 
-    def _task(self, first: Node, rest: Node) -> Task:
+    def _task(self, first: syntax.Node, rest: syntax.Node) -> Task:
         name = self.name(first, "a task")
         self._place("task", name, first)
         found = self._entries(rest, f"the task `{name}`", _TASK_WORDS, opens=name)
@@ -571,12 +558,14 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             self._destinations[name] = found["DST"], self.names(found["DST"], "DST")
         return msgspec.structs.replace(task, each=each, control=self.control(found))
 
-    def _entries(self, node: Node, what: str, known: tuple[str, ...], *, opens: str = "") -> dict[str, Expression]:
+    def _entries(
+        self, node: syntax.Node, what: str, known: tuple[str, ...], *, opens: str = ""
+    ) -> dict[str, syntax.Expression]:
         """Read `<WORD : value, ...>`, each word once."""
-        if not isinstance(node, SolutionNode):
+        if not isinstance(node, syntax.SolutionNode):
             hint = nearest(opens, _TOP_WORDS) or "write `<...>`"
             self.fail(node, f"{what} is a solution", hint=hint)
-        found: dict[str, Expression] = {}
+        found: dict[str, syntax.Expression] = {}
         for entry in node.items:
             first, rest = self.pair(entry, f"a molecule of {what}")
             word = self.word(first)
@@ -588,7 +577,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             found[word] = rest
         return found
 
-    def _sources(self, node: Node | None) -> tuple[list[Result], Any]:
+    def _sources(self, node: syntax.Node | None) -> tuple[list[Result], Any]:
         """Read SRC: each source once for each of its filters, and how they are combined."""
         how: Any = None
         names: list[str] = []
@@ -598,7 +587,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
                 if how is not None:
                     self.fail(one, "`SRC` holds one of `DOT` and `CROSS`", hint="nest them in `EACH`")
                 how = str(self.word(one)).lower()
-            elif isinstance(one, TupleNode):
+            elif isinstance(one, syntax.TupleNode):
                 result = self.filter(one)
                 filters.setdefault(result.task, []).append(result.item or 0)
             else:
@@ -611,7 +600,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         return found, how
 
     def _arguments(
-        self, found: dict[str, Expression], sources: list[Result], keywords: dict[str, Argument]
+        self, found: dict[str, syntax.Expression], sources: list[Result], keywords: dict[str, Argument]
     ) -> tuple[Argument, ...]:
         given = self.solution(found["IN"], "IN") if "IN" in found else []
         if "ARG" in found:
@@ -625,7 +614,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             *(one for one in sources if one.task not in named),
         )
 
-    def _keywords(self, node: Node | None) -> dict[str, Argument]:
+    def _keywords(self, node: syntax.Node | None) -> dict[str, Argument]:
         found: dict[str, Argument] = {}
         for entry in [] if node is None else self.solution(node, "WITH"):
             first, rest = self.pair(entry, "a keyword")
@@ -635,21 +624,21 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             found[key] = self.argument(rest, in_order=True)
         return found
 
-    def _each(self, node: Node) -> Each:
+    def _each(self, node: syntax.Node) -> Each:
         first, rest = self.pair(node, "EACH")
         word = self.word(first)
         if word not in ("DOT", "CROSS"):
             self.fail(first, "lists are combined by `DOT` or `CROSS`")
         over: list[int | Each] = []
         for one in self.list(rest):
-            if isinstance(one, Literal) and type(one.value) is int:
+            if isinstance(one, syntax.Literal) and type(one.value) is int:
                 over.append(one.value)
             else:
                 over.append(self._each(one))
         how: Any = word.lower()
         return Each(how, tuple(over))
 
-    def _check_sources(self, found: dict[str, Expression], sources: list[Result], task: Task) -> None:
+    def _check_sources(self, found: dict[str, syntax.Expression], sources: list[Result], task: Task) -> None:
         """Insist that SRC names whom the arguments name."""
         if "SRC" not in found:
             return
@@ -661,7 +650,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
 
     # --- Services.
 
-    def _service(self, node: Node) -> Service:
+    def _service(self, node: syntax.Node) -> Service:
         first, rest = self.pair(node, "SERVICE")
         name = self.name(first, "a service")
         self._place("service", name, first)
@@ -672,7 +661,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         kind: Any = kinds[0].lower()
         target = found[kinds[0]]
         function, text = None, ""
-        if kind == "workflow" and isinstance(target, SolutionNode):
+        if kind == "workflow" and isinstance(target, syntax.SolutionNode):
             function = Reader(self.source).workflow(target, name)
         else:
             text = self.text(target, kinds[0])
@@ -686,7 +675,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             function=function,
         )
 
-    def _options(self, found: dict[str, Expression]) -> dict[str, Any]:
+    def _options(self, found: dict[str, syntax.Expression]) -> dict[str, Any]:
         if "OPTIONS" not in found:
             return {}
         options = self.value(found["OPTIONS"])
@@ -694,7 +683,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             self.fail(found["OPTIONS"], "`OPTIONS` is a mapping", hint='`OPTIONS : MAP : <"k" : 1>`')
         return options
 
-    def _policy(self, found: dict[str, Expression]) -> Policy:
+    def _policy(self, found: dict[str, syntax.Expression]) -> Policy:
         limits: dict[str, Any] = {}
         for key in POLICY_KEYS:
             node = found.get(key.upper())

@@ -24,18 +24,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec.structs import replace
 
 from solvent.errors import ProgramError, WorkflowProblem
+from solvent.lang import syntax
 from solvent.lang.lexer import KEYWORDS
 from solvent.lang.molecule import Symbol
 from solvent.lang.parser import parse_molecules
 from solvent.lang.printer import TreePrinter, print_atom, print_string
-from solvent.lang.syntax import Binary, Call, Expression, ListNode, Literal, Name, SolutionNode, TupleNode, Unary
 from solvent.source import Source, Span
 from solvent.workflows.formats.yaml.writer import name_of_function, unsayable
 from solvent.workflows.model import Arrived, Claim, Input, Result, Signalled, Test, Value
 from solvent.workflows.value_checks import shown
 
 if TYPE_CHECKING:
-    from solvent.lang.syntax import Node
     from solvent.workflows.model import Argument
 
 RESERVED = frozenset(
@@ -101,90 +100,90 @@ class ValueReader:
     def __init__(self, source: Source) -> None:
         self.source = source
 
-    def span(self, node: Node) -> Span:
+    def span(self, node: syntax.Node) -> Span:
         """Return the place of a node."""
         return Span(self.source, node.start, max(node.end, node.start + 1))
 
-    def fail(self, node: Node, message: str, *, code: str = "W107", hint: str = "") -> NoReturn:
+    def fail(self, node: syntax.Node, message: str, *, code: str = "W107", hint: str = "") -> NoReturn:
         """Raise a problem about a node."""
         raise WorkflowProblem(code, message, span=self.span(node), hint=hint)
 
-    def word(self, node: Node) -> str | None:
+    def word(self, node: syntax.Node) -> str | None:
         """Return the symbol that a node is, if it is one."""
-        return node.value.name if isinstance(node, Literal) and type(node.value) is Symbol else None
+        return node.value.name if isinstance(node, syntax.Literal) and type(node.value) is Symbol else None
 
-    def name(self, node: Node, what: str) -> str:
+    def name(self, node: syntax.Node, what: str) -> str:
         """Read a name: a symbol, a word or a string."""
-        if isinstance(node, Name):
+        if isinstance(node, syntax.Name):
             return node.text
-        if isinstance(node, Literal) and type(node.value) is Symbol:
+        if isinstance(node, syntax.Literal) and type(node.value) is Symbol:
             return str(node.value.name)
-        if isinstance(node, Literal) and type(node.value) is str:
+        if isinstance(node, syntax.Literal) and type(node.value) is str:
             return node.value
         self.fail(node, f"{what} is a name", hint='a symbol `T1`, a word `s1` or a string `"my name"`')
 
-    def text(self, node: Node, what: str) -> str:
+    def text(self, node: syntax.Node, what: str) -> str:
         """Read a string."""
-        if isinstance(node, Literal) and type(node.value) is str:
+        if isinstance(node, syntax.Literal) and type(node.value) is str:
             return node.value
         self.fail(node, f"{what} is a string", hint='write it in quotes: `"..."`')
 
-    def solution(self, node: Node, what: str) -> list[Expression]:
+    def solution(self, node: syntax.Node, what: str) -> list[syntax.Expression]:
         """Read the molecules between `<` and `>`."""
-        if isinstance(node, SolutionNode):
+        if isinstance(node, syntax.SolutionNode):
             return node.items
         self.fail(node, f"{what} is a solution", hint=f"write `{what} : <...>`")
 
-    def list(self, node: Node) -> list[Any]:
+    def list(self, node: syntax.Node) -> list[Any]:
         """Read the items of a list; one item needs no list."""
-        if isinstance(node, ListNode):
+        if isinstance(node, syntax.ListNode):
             return node.items
-        if isinstance(node, Call) and node.function == "list":
+        if isinstance(node, syntax.Call) and node.function == "list":
             return node.arguments
         return [node]
 
-    def names(self, node: Node, what: str) -> tuple[str, ...]:
+    def names(self, node: syntax.Node, what: str) -> tuple[str, ...]:
         """Read the names in a solution or list."""
-        items = node.items if isinstance(node, SolutionNode) else self.list(node)
+        items = node.items if isinstance(node, syntax.SolutionNode) else self.list(node)
         return tuple(self.name(one, f"each item of {what}") for one in items)
 
-    def value(self, node: Node) -> Any:
+    def value(self, node: syntax.Node) -> Any:
         """Read a constant."""
         match node:
-            case Literal():
+            case syntax.Literal():
                 return None if self.word(node) == "NULL" else node.value
-            case ListNode():
+            case syntax.ListNode():
                 return [self.value(one) for one in node.items]
-            case Call(function="list"):
+            case syntax.Call(function="list"):
                 return [self.value(one) for one in node.arguments]
-            case TupleNode() if self.word(node.parts[0]) == "MAP" and len(node.parts) == 2:
+            case syntax.TupleNode() if self.word(node.parts[0]) == "MAP" and len(node.parts) == 2:
                 return self._mapping(node.parts[1])
-            case TupleNode():
+            case syntax.TupleNode():
                 return tuple(self.value(one) for one in node.parts)
             case _:
                 self.fail(node, "this is no constant", hint="atoms, lists, tuples, `NULL` and `MAP : <...>` are")
 
-    def _mapping(self, node: Node) -> dict[str, Any]:
+    def _mapping(self, node: syntax.Node) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for entry in self.solution(node, "MAP"):
             key, value = self.pair(entry, "an entry of MAP")
             found[self.text(key, "a key")] = self.value(value)
         return found
 
-    def pair(self, node: Node, what: str) -> tuple[Expression, Expression]:
+    def pair(self, node: syntax.Node, what: str) -> tuple[syntax.Expression, syntax.Expression]:
         """Read `a : b`; a longer tuple is `a` and a tuple of the rest."""
-        if not isinstance(node, TupleNode):
+        if not isinstance(node, syntax.TupleNode):
             self.fail(node, f"{what} is written `name : value`")
         first, *rest = node.parts
         if len(rest) == 1:
             return first, rest[0]
-        return first, TupleNode(rest, start=rest[0].start, end=node.end)
+        return first, syntax.TupleNode(rest, start=rest[0].start, end=node.end)
 
 
 _TEST_FORM = '`(result > 3)`, or `PREDICATE : "module:function"`'
 
 
-def print_condition(condition: Expression, variable: str = "result") -> str:
+def print_condition(condition: syntax.Expression, variable: str = "result") -> str:
     """Write a condition in its common form, the result being called `result`."""
     printer = TreePrinter()
     printer.values = {variable: "result"}
@@ -196,7 +195,7 @@ def common_condition(when: str | None) -> str | None:
     return None if _common_node(when) is None else when
 
 
-def _common_node(when: str | None) -> Expression | None:
+def _common_node(when: str | None) -> syntax.Expression | None:
     if when is None:
         return None
     try:
@@ -210,7 +209,7 @@ def print_test(test: Test) -> list[str]:
     """Write a test as the parts of a tuple; one that asks nothing is `NULL`."""
     found: list[str] = []
     if test.when is not None:
-        is_plain = isinstance(_common_node(test.when), Binary | Unary | Call | Name)
+        is_plain = isinstance(_common_node(test.when), syntax.Binary | syntax.Unary | syntax.Call | syntax.Name)
         found.append(f"({test.when})" if is_plain else print_string(test.when))
     if test.predicate is not None:
         name = test.predicate if isinstance(test.predicate, str) else name_of_function(test.predicate)
@@ -223,11 +222,11 @@ class TestReader(ValueReader):
 
     __test__ = False  # Not a test case, whatever pytest thinks of its name.
 
-    def test(self, node: Expression) -> Test:
+    def test(self, node: syntax.Expression) -> Test:
         """Read a test that stands alone, as the value of a word."""
-        return self.test_of(node.parts if isinstance(node, TupleNode) else [node], node)
+        return self.test_of(node.parts if isinstance(node, syntax.TupleNode) else [node], node)
 
-    def test_of(self, parts: list[Expression], whole: Node) -> Test:
+    def test_of(self, parts: list[syntax.Expression], whole: syntax.Node) -> Test:
         """Read a test from the parts of a tuple."""
         when: str | None = None
         rest = parts
@@ -241,10 +240,12 @@ class TestReader(ValueReader):
             self.fail(whole, "this is no condition on a result", hint=_TEST_FORM)
         return Test(when, self.text(rest[1], "PREDICATE"))
 
-    def _condition(self, node: Expression) -> str:
-        if isinstance(node, Literal) and type(node.value) is str:
+    def _condition(self, node: syntax.Expression) -> str:
+        if isinstance(node, syntax.Literal) and type(node.value) is str:
             return node.value
-        if isinstance(node, Binary | Unary | Call | Name) or (isinstance(node, Literal) and type(node.value) is bool):
+        if isinstance(node, syntax.Binary | syntax.Unary | syntax.Call | syntax.Name) or (
+            isinstance(node, syntax.Literal) and type(node.value) is bool
+        ):
             return print_condition(node)
         self.fail(node, "this is no condition on a result", hint=_TEST_FORM)
 
@@ -283,11 +284,11 @@ def _print_claim(claim: Claim) -> str:
 class ArgumentReader(ValueReader):
     """Reads arguments."""
 
-    def argument(self, node: Node, *, in_order: bool) -> Argument:
+    def argument(self, node: syntax.Node, *, in_order: bool) -> Argument:
         """Read an argument; only in ARG and WITH can a symbol be a task."""
-        if isinstance(node, Name):
+        if isinstance(node, syntax.Name):
             return Input(node.text)
-        if isinstance(node, TupleNode):
+        if isinstance(node, syntax.TupleNode):
             if self.word(node.parts[0]) == "RESOURCE":
                 return self._claim(node)
             first, rest = self.pair(node, "an argument")
@@ -313,23 +314,23 @@ class ArgumentReader(ValueReader):
                 return Result(word)
         return Value(self.value(node))
 
-    def _claim(self, node: TupleNode) -> Claim:
+    def _claim(self, node: syntax.TupleNode) -> Claim:
         """Read a claim: `RESOURCE : grid`, and behind it `READ`, where it begins and how long it is."""
         name, *others = node.parts[1:]
         is_read = bool(others) and self.word(others[0]) == "READ"
-        numbers = [one.value for one in others[is_read:] if isinstance(one, Literal) and type(one.value) is int]
+        numbers = [one.value for one in others[is_read:] if isinstance(one, syntax.Literal) and type(one.value) is int]
         if len(numbers) != len(others) - is_read or len(numbers) > 2:
             self.fail(node, "a claim is written `RESOURCE : grid`, `RESOURCE : grid : READ : 0 : 10`")
         claim = Claim(self.name(name, "a resource"), "read" if is_read else "write")
         return replace(claim, **dict(zip(("offset", "length"), numbers, strict=False)))
 
-    def filter(self, node: Node) -> Result:
+    def filter(self, node: syntax.Node) -> Result:
         """Read an item of a result."""
         first, rest = self.pair(node, "a filter")
-        if self.word(first) == "FILTER" and isinstance(rest, TupleNode | ListNode):
-            parts = rest.parts if isinstance(rest, TupleNode) else rest.items
+        if self.word(first) == "FILTER" and isinstance(rest, syntax.TupleNode | syntax.ListNode):
+            parts = rest.parts if isinstance(rest, syntax.TupleNode) else rest.items
             item = parts[-1]
-            if len(parts) == 2 and isinstance(item, Literal) and type(item.value) is int:
+            if len(parts) == 2 and isinstance(item, syntax.Literal) and type(item.value) is int:
                 return Result(self.name(parts[0], "a source"), item.value)
         self.fail(node, "a filter is written `FILTER : (T1 : 3)`")
 

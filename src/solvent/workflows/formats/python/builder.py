@@ -41,7 +41,6 @@ from solvent.workflows.model import (
     Value,
     Workflow,
 )
-from solvent.workflows.stand_ins import stand_in_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -283,6 +282,14 @@ def builder_for(word: str) -> Builder:
     if builder is None:
         raise problem("W156", f"`{word}` is used inside a workflow", hint=HINT_PLAIN)
     return builder
+
+
+def _stand_in_names(alternatives: Sequence[Alternative], task: str) -> list[str]:
+    """Return the tasks that may be called in the place of one: those of its alternatives, and of theirs."""
+    found = [task]
+    for name in found:
+        found += [one.exits[name] for one in alternatives if name in one.exits and one.exits[name] not in found]
+    return found[1:]
 
 
 class Builder:
@@ -573,7 +580,7 @@ class Builder:
     def _enter_stand_ins(self) -> None:
         """Let what stands in for a task that a way back leads to take the same as that task."""
         for entered, sources in self._entered.items():
-            for name in stand_in_names(self._alternatives, entered):
+            for name in _stand_in_names(self._alternatives, entered):
                 if items := self._tasks[name].items:
                     raise WorkflowProblem(
                         "W155",

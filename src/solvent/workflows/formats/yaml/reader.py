@@ -57,8 +57,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
-from solvent.errors import WorkflowProblem
-from solvent.lang.nearest import nearest
+from solvent.errors import WorkflowProblem, nearest
 from solvent.workflows.model import (
     REQUIRED,
     Alternative,
