@@ -101,6 +101,3 @@ def excerpt(span: Span, note: str = "") -> str:
     label = str(number)
     mark = f"{' ' * len(label)} | {margin}{'^' * width}"
     return f"{label} | {line}\n{mark}{' ' + note if note else ''}"
-
-
-__all__ = ["Source", "Span", "excerpt"]

@@ -169,6 +169,3 @@ class _RecoveringParser(Parser):
     def _pretend(self, lexeme: Lexeme) -> None:
         self._lexemes.insert(self._at, lexeme)
         self.next = lexeme
-
-
-__all__ = ["Reading", "read_leniently"]

@@ -117,6 +117,3 @@ def _parts_of_string(at: int, piece: str) -> Iterator[Classified]:
     for match in _PART_OF_STRING.finditer(piece):
         kind = token.String.Escape if match["escape"] else token.String.Double
         yield at + match.start(), kind, match.group()
-
-
-__all__ = ["HoclLexer"]

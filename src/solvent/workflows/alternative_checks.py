@@ -228,6 +228,3 @@ def _check_sleepers_are_not_needed(workflow: Workflow, asleep: Mapping[str, str]
         if name in asleep:
             message = f"`results` names `{name}`, which runs only if `{asleep[name]}` applies"
             report.add("W128", message, ("result", name), hint="name the task that it replaces")
-
-
-__all__ = ["check_alternatives", "unfit_alternatives"]

@@ -206,6 +206,3 @@ def input_problems(task: Task, inner: Workflow) -> Iterator[WorkflowProblem]:
         if isinstance(default, str) and default == REQUIRED and name not in given:
             message = f"`{task.name}` does not give `{inner.name}` its input `{name}`, which has no default"
             yield WorkflowProblem("W132", message, hint=f"give it: `with: {{{name}: ...}}`, in Python `{name}=...`")
-
-
-__all__ = ["check", "input_problems"]

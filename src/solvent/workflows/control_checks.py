@@ -416,6 +416,3 @@ def _check_over(task: Task, over: int, report: Report) -> None:
     if isinstance(slot, Value) and not isinstance(slot.value, list | tuple):
         message = f"`{task.name}` has instances for its argument {over}, which is no list: {slot.value!r}"
         report.add("W125", message, key)
-
-
-__all__ = ["check_condition", "check_controls"]

@@ -86,6 +86,3 @@ def _way_back(before: Mapping[str, str], end: str) -> list[str]:
     while way[-1] in before:
         way.append(before[way[-1]])
     return way[::-1]
-
-
-__all__ = ["components_of", "cycles_of"]

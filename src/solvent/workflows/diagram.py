@@ -291,19 +291,3 @@ def svg(workflow: Workflow, states: Mapping[str, str] | None = None) -> str:
 def dot(workflow: Workflow, states: Mapping[str, str] | None = None) -> str:
     """Write a workflow for Graphviz, alternatives and ways back dashed, tasks coloured by their states."""
     return pictures.dot(graph_of(workflow, states))
-
-
-__all__ = [
-    "NO_MARKS",
-    "Marks",
-    "claimed",
-    "condition",
-    "dot",
-    "explained",
-    "graph_of",
-    "marks_of",
-    "predicate",
-    "svg",
-    "text",
-    "ways_of",
-]

@@ -174,6 +174,3 @@ def _ways(control: Control, destinations: tuple[str, ...]) -> list[tuple[str, ..
         case "all":
             ways = [tuple(tests)]
     return [*ways, *([] if back is None else [(back,)])]
-
-
-__all__ = ["workflow_doubts"]

@@ -274,6 +274,3 @@ def value_of(molecule: Molecule) -> Any:
     if kind is List:
         return [value_of(item) for item in molecule]
     return molecule.value if kind is Opaque else molecule
-
-
-__all__ = ["FUNCTIONS", "Unpassable", "Unusable", "arguments", "concerns", "molecule_of", "value_of"]

@@ -601,6 +601,3 @@ def _ending(task: Task, symbol: Callable[[str], Molecule]) -> list[Molecule]:
 
 def _milestone(during: tuple[str, str], task: str) -> str:
     return f"{task} from {during[0]} to {during[1]}"
-
-
-__all__ = ["Gates", "Needs", "start_rule"]

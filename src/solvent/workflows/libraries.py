@@ -96,6 +96,3 @@ def _read(name: str, file: Path, functions: Functions) -> Library:
     tree = parse_program(source)
     resolve(tree, source, functions)
     return library_of(name, lower_program(tree, source, functions))
-
-
-__all__ = ["Library", "library_of", "library_problems"]

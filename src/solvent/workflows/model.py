@@ -598,35 +598,3 @@ def wakers_of(workflow: Workflow) -> dict[str, tuple[str, ...]]:
                 asleep[name].append(alternative.name)
                 todo += known[name].sources
     return {name: tuple(alternatives) for name, alternatives in asleep.items()}
-
-
-__all__ = [
-    "PLACE",
-    "REQUIRED",
-    "Alternative",
-    "Argument",
-    "Arrived",
-    "Claim",
-    "Control",
-    "Each",
-    "Input",
-    "Many",
-    "Policy",
-    "Resource",
-    "Result",
-    "Route",
-    "Service",
-    "Signalled",
-    "Task",
-    "Test",
-    "Value",
-    "Workflow",
-    "dtype_name",
-    "faults_of",
-    "item_bytes",
-    "names_in",
-    "settled",
-    "shape_of",
-    "stretch_of",
-    "test_text",
-]

@@ -477,6 +477,3 @@ def _starts(workflow: Workflow, sources: dict[str, tuple[str, ...]], loops: dict
             or (task.name in loops and loops[task.name] not in entered)
         )
     )
-
-
-__all__ = ["Arc", "Paths", "paths_of"]

@@ -103,6 +103,3 @@ class Report:
             self._hints += 1
             hint = nearest(wrong, known)
         self.add(code, message, key, hint=hint)
-
-
-__all__ = ["Key", "Loaded", "Part", "Path", "Places", "Report", "hint_at", "route_key"]

@@ -109,6 +109,3 @@ def _gone_over(task: Task) -> Iterator[int]:
             yield one
     if task.control is not None and task.control.many is not None and task.control.many.over is not None:
         yield task.control.many.over
-
-
-__all__ = ["check_resources", "mistaken"]

@@ -439,6 +439,3 @@ class _Finder:
 def _way(names: list[str]) -> str:
     shown = names if len(names) <= _MAX_SHOWN else [*names[: _MAX_SHOWN - 2], "...", names[-1]]
     return " → ".join(shown)
-
-
-__all__ = ["check_soundness"]

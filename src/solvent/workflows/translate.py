@@ -351,6 +351,3 @@ def _solution(text: str, name: str, functions: Functions) -> Solution:
     tree = parse_program(source)
     resolve(tree, source, functions)
     return lower_program(tree, source, functions)
-
-
-__all__ = ["Concrete", "Concretiser", "concretise", "task_symbol", "workflow_functions"]

@@ -207,6 +207,3 @@ def _asked(service: Service) -> set[str]:
     if type(stdin) is int:
         asked.add(str(stdin))
     return asked - {"task"}
-
-
-__all__ = ["ABOVE_ZERO", "MAX_LIMIT", "check_placeholders", "check_values", "limit_fault", "limit_faults", "shown"]

@@ -45,23 +45,9 @@ from solvent.lang import syntax
 from solvent.lang.molecule import Symbol
 from solvent.lang.parser import parse_molecules, parse_program
 from solvent.source import Source
+from solvent.workflows import model
 from solvent.workflows.formats.hoclflow.reader import Reader
 from solvent.workflows.formats.hoclflow.values import print_condition
-from solvent.workflows.model import (
-    Alternative,
-    Argument,
-    Arrived,
-    Control,
-    Each,
-    Input,
-    Result,
-    Route,
-    Service,
-    Task,
-    Test,
-    Value,
-    Workflow,
-)
 from solvent.workflows.places import Loaded
 
 if TYPE_CHECKING:
@@ -361,7 +347,9 @@ def split_of(part: Part, reader: ValueReader) -> dict[str, Any]:
     leads_to = [name for one in choices for name in one.destinations]
     is_plain = all(len(one.destinations) == 1 for one in choices) and len(set(leads_to)) == len(leads_to)
     if is_exclusive and is_plain and not part.destinations:
-        routes = [Route(one.destinations[0], None if one.when is None else Test(one.when)) for one in choices]
+        routes = [
+            model.Route(one.destinations[0], None if one.when is None else model.Test(one.when)) for one in choices
+        ]
         return {"split": "one", "routes": tuple(routes)}
     holds: dict[str, list[str]] = {}
     for at, one in enumerate(choices):
@@ -371,7 +359,10 @@ def split_of(part: Part, reader: ValueReader) -> dict[str, Any]:
     always = ["true"] if "passInfo" in part.rules else [one.when or "true" for one in choices]
     for name in part.destinations:
         holds.setdefault(name, []).extend(always)
-    return {"split": "some", "routes": tuple(Route(name, Test(_either(whens))) for name, whens in holds.items())}
+    return {
+        "split": "some",
+        "routes": tuple(model.Route(name, model.Test(_either(whens))) for name, whens in holds.items()),
+    }
 
 
 def _check_reachable(choices: list[Choice], reader: ValueReader) -> None:
@@ -434,21 +425,21 @@ class Calls:
             )
         return f"S{number[1]}"
 
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> tuple[model.Argument, ...]:
         """Return the arguments: constants and lists, then what rules take, or all that arrives."""
         part = self._part
         given = [self._constant(one) for one in part.params]
-        given += [Value(items) for _, items in sorted(part.lists.items())]
+        given += [model.Value(items) for _, items in sorted(part.lists.items())]
         if part.data:
             return (*given, *self._from_rules(part.data))
         match self._join:
             case "first" | "any":
-                return (*given, Arrived())
+                return (*given, model.Arrived())
             case "active":
-                return (*given, Arrived("all"))
-        return (*given, *map(Result, self._sources))
+                return (*given, model.Arrived("all"))
+        return (*given, *map(model.Result, self._sources))
 
-    def each(self, arguments: tuple[Argument, ...]) -> Each | None:
+    def each(self, arguments: tuple[model.Argument, ...]) -> model.Each | None:
         """Return the composition over all that are results or lists."""
         part = self._part
         how: Any = part.how
@@ -461,19 +452,20 @@ class Calls:
         over = [
             at
             for at, one in enumerate(arguments)
-            if isinstance(one, Result) or (isinstance(one, Value) and any(one.value is items for items in lists))
+            if isinstance(one, model.Result)
+            or (isinstance(one, model.Value) and any(one.value is items for items in lists))
         ]
         if not over:
             self._reader.fail(part.node, f"`{part.name}` has no lists to combine", code="W105")
-        return Each(how, tuple(over))
+        return model.Each(how, tuple(over))
 
-    def _constant(self, node: Any) -> Argument:
+    def _constant(self, node: Any) -> model.Argument:
         word = self._reader.word(node)
         if word in self._reader.variables:
-            return Input(word)
+            return model.Input(word)
         return self._reader.argument(node, in_order=False)
 
-    def _from_rules(self, rules: list[Data]) -> tuple[Argument, ...]:
+    def _from_rules(self, rules: list[Data]) -> tuple[model.Argument, ...]:
         """Return the arguments that rules say: of one rule as they are; of several, whatever arrived."""
         for data in rules:
             for name in data.results.values():
@@ -487,8 +479,8 @@ class Calls:
         if len(rules) == 1:
             (data,) = rules
             self._check_waits(data)
-            return self._of(data, {name: Result(source) for name, source in data.results.items()})
-        found = [self._of(data, dict.fromkeys(data.results, Arrived())) for data in rules]
+            return self._of(data, {name: model.Result(source) for name, source in data.results.items()})
+        found = [self._of(data, dict.fromkeys(data.results, model.Arrived())) for data in rules]
         if any(one != found[0] for one in found) or any(len(data.results) != 1 for data in rules):
             message = f"several rules of `{self._part.name}` call it in different ways"
             self._reader.fail(rules[1].node, message, code="W105", hint="each takes one result, to the same place")
@@ -503,8 +495,8 @@ class Calls:
             )
             self._reader.fail(data.node, message, code="W108")
 
-    def _of(self, data: Data, results: dict[str, Any]) -> tuple[Argument, ...]:
-        bound = results | {name: Input(variable) for name, variable in data.variables.items()}
+    def _of(self, data: Data, results: dict[str, Any]) -> tuple[model.Argument, ...]:
+        bound = results | {name: model.Input(variable) for name, variable in data.variables.items()}
         return tuple(
             bound[one.text] if isinstance(one, syntax.Name) and one.text in bound else self._constant(one)
             for one in data.params
@@ -568,9 +560,9 @@ class ServicesReader(PartReader):
         self.variables: dict[str, int | None] = {}
         """The global variables, and how often each can be read."""
 
-    def services(self, molecules: list[syntax.Expression], name: str) -> Workflow:
+    def services(self, molecules: list[syntax.Expression], name: str) -> model.Workflow:
         """Read the main solution."""
-        services: list[Service] = []
+        services: list[model.Service] = []
         inputs: dict[str, Any] = {}
         results: tuple[str, ...] = ()
         for one in molecules:
@@ -599,7 +591,7 @@ class ServicesReader(PartReader):
         tasks = [self._task_of(part) for part in self.parts.values()]
         alternatives = self._cancellations(tasks)
         self._check_readers(tasks)
-        return Workflow(name, tuple(tasks), tuple(services), alternatives, inputs, results)
+        return model.Workflow(name, tuple(tasks), tuple(services), alternatives, inputs, results)
 
     def _global(self, node: syntax.Expression, multiplet: syntax.Multiplet | None, inputs: dict[str, Any]) -> None:
         """Read `LIMIT : 3 ^ 4`: a variable that can be read four times."""
@@ -614,9 +606,9 @@ class ServicesReader(PartReader):
                 self.fail(count, "how often a global variable can be read is a whole number, or `inf`", code="W105")
             self.variables[name] = None if count is None else count.value
 
-    def _check_readers(self, tasks: list[Task]) -> None:
+    def _check_readers(self, tasks: list[model.Task]) -> None:
         for name, count in self.variables.items():
-            readers = [task.name for task in tasks if Input(name) in task.slots]
+            readers = [task.name for task in tasks if model.Input(name) in task.slots]
             if count is not None and len(readers) > count:
                 said = "once" if count == 1 else f"{count} times"
                 message = f"`{name}` can be read {said}, but these read it: {', '.join(readers)}"
@@ -674,20 +666,20 @@ class ServicesReader(PartReader):
 
     # --- Tasks.
 
-    def _task_of(self, part: Part) -> Task:
+    def _task_of(self, part: Part) -> model.Task:
         join, sources = self._join_of(part)
         calls = Calls(self, part, join, sources)
         split = split_of(part, self)
         control: dict[str, Any] = split if join in (None, "all") else {"join": join, **split}
         arguments = calls.arguments()
         taken = [slot.task for slot in arguments if hasattr(slot, "task")]
-        return Task(
+        return model.Task(
             part.name,
             calls.service(),
             arguments,
             each=calls.each(arguments),
             after=tuple(name for name in sources if name not in taken),
-            control=Control(**control) if control else None,
+            control=model.Control(**control) if control else None,
         )
 
     def _join_of(self, part: Part) -> tuple[str | None, list[str]]:
@@ -731,22 +723,22 @@ class ServicesReader(PartReader):
 
     # --- Cancelling.
 
-    def _cancellations(self, tasks: list[Task]) -> tuple[Alternative, ...]:
+    def _cancellations(self, tasks: list[model.Task]) -> tuple[model.Alternative, ...]:
         """Make the failure of a service start its CANCEL service, which ends the case if it leads nowhere."""
-        found: list[Alternative] = []
+        found: list[model.Alternative] = []
         for part in self.parts.values():
             if part.cancel_to is None:
                 continue
             name = self.name(part.cancel_to, "CANCEL_CHWS")
-            found.append(Alternative(f"cancel {part.name}", {part.name: name}))
+            found.append(model.Alternative(f"cancel {part.name}", {part.name: name}))
             self._place("alternative", found[-1].name, part.cancel_to)
             at = next(at for at, task in enumerate(tasks) if task.name == name)
             tasks[at] = self._told(tasks[at], part)
         return tuple(found)
 
-    def _told(self, task: Task, part: Part) -> Task:
+    def _told(self, task: model.Task, part: Part) -> model.Task:
         """Return the service that cancels what it is told."""
-        told = tuple(map(Value, part.messages))
+        told = tuple(map(model.Value, part.messages))
         given = task.arguments
         if told and given and given != told:
             hint = "the messages of several services are the same, or stand in none"
@@ -755,8 +747,5 @@ class ServicesReader(PartReader):
             )
         control = task.control
         if not self.parts[task.name].destinations and not self.parts[task.name].choices:
-            control = msgspec.structs.replace(control or Control(), ends="cancelled")
+            control = msgspec.structs.replace(control or model.Control(), ends="cancelled")
         return msgspec.structs.replace(task, arguments=told or given, control=control)
-
-
-__all__ = ["is_chws", "read"]

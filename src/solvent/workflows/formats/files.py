@@ -82,6 +82,3 @@ def _check_suffix(path: Path) -> None:
     if path.suffix not in SUFFIXES:
         message = f"`{path.name}` does not say what it is"
         raise WorkflowProblem("W100", message, hint=f"workflow files end in {', '.join(SUFFIXES)} or .py")
-
-
-__all__ = ["load", "load_text", "write"]

@@ -478,16 +478,3 @@ def _reaches(parents: dict[str, list[str]], start: str, goal: str) -> bool:
         seen.update(fresh)
         todo += fresh
     return False
-
-
-__all__ = [
-    "VERSIONS",
-    "Flaw",
-    "RunRecord",
-    "TaskRecord",
-    "export_run",
-    "find_flaws",
-    "read_document",
-    "read_tree",
-    "validate",
-]

@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from solvent.lang.syntax import Node
+    from solvent.workflows import model
     from solvent.workflows.formats.hoclflow.values import ValueReader
-    from solvent.workflows.model import (
-        Alternative,
-        Workflow,
-    )
 
 
 class Bonds:
     """The destinations of every task of a workflow."""
 
-    def __init__(self, workflow: Workflow) -> None:
+    def __init__(self, workflow: model.Workflow) -> None:
         self.onward = workflow.destinations
         self.asleep = workflow.dormant
         self._tasks = {task.name: task for task in workflow.tasks}
@@ -56,7 +53,7 @@ class Bonds:
         """Return what DST says: the certain destinations and the inherited ones."""
         return list(dict.fromkeys([*self.certain(task), *self.inherited(task)]))
 
-    def of_alternative(self, alternative: Alternative) -> list[tuple[str, str, str]]:
+    def of_alternative(self, alternative: model.Alternative) -> list[tuple[str, str, str]]:
         """Return the bonds of an alternative: for those who served the replaced tasks, then for those they served."""
         found: dict[tuple[str, str, str], None] = {}
         for old, new in alternative.exits.items():
@@ -69,7 +66,7 @@ class Bonds:
 
 
 def check_destinations(
-    workflow: Workflow, written: dict[str, tuple[Node, tuple[str, ...]]], reader: ValueReader
+    workflow: model.Workflow, written: dict[str, tuple[Node, tuple[str, ...]]], reader: ValueReader
 ) -> None:
     """Insist that every DST agrees with the SRC of the tasks it names, and of those it does not name."""
     bonds = Bonds(workflow)
@@ -88,6 +85,3 @@ def check_destinations(
             if name not in may:
                 message = f"`DST` of `{task}` names `{name}`, but `SRC` of `{name}` does not name `{task}`"
                 reader.fail(node, message, code="W108", hint=f"add `{task}` to `SRC` of `{name}`")
-
-
-__all__ = ["Bonds", "check_destinations"]

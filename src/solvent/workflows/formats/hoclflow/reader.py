@@ -31,26 +31,10 @@ from solvent.errors import ProgramError, nearest
 from solvent.lang import syntax
 from solvent.lang.molecule import Symbol
 from solvent.lang.parser import parse_program
+from solvent.workflows import model
 from solvent.workflows.formats.hoclflow.bonds import check_destinations
 from solvent.workflows.formats.hoclflow.values import ArgumentReader, TestReader, ValueReader, print_condition
 from solvent.workflows.formats.yaml.reader import COUNTS, KINDS, POLICY_KEYS, all_results
-from solvent.workflows.model import (
-    REQUIRED,
-    Alternative,
-    Argument,
-    Control,
-    Each,
-    Input,
-    Many,
-    Policy,
-    Resource,
-    Result,
-    Route,
-    Service,
-    Task,
-    Value,
-    Workflow,
-)
 from solvent.workflows.places import Key, Loaded
 
 if TYPE_CHECKING:
@@ -80,7 +64,7 @@ _JOIN_FORM = (
 class ControlReader(ArgumentReader, TestReader):
     """Reads what a task does besides calling its service."""
 
-    def control(self, found: dict[str, syntax.Expression]) -> Control | None:
+    def control(self, found: dict[str, syntax.Expression]) -> model.Control | None:
         """Read a control from the molecules of a task, if any of them says one."""
         if not any(word in found for word in CONTROL_WORDS):
             return None
@@ -91,7 +75,7 @@ class ControlReader(ArgumentReader, TestReader):
         both = given.pop("lock", ())
         for key in ("takes", "gives"):
             given[key] = (*both, *given.get(key, ()))
-        return Control(**given)
+        return model.Control(**given)
 
     def _said(self, word: str, node: syntax.Expression) -> dict[str, Any]:
         match word:
@@ -151,10 +135,10 @@ class ControlReader(ArgumentReader, TestReader):
             self.fail(parts[0], "this says nothing of a join", code="W105", hint=_JOIN_FORM)
         return found
 
-    def _route(self, node: syntax.Expression) -> Route:
+    def _route(self, node: syntax.Expression) -> model.Route:
         if not isinstance(node, syntax.TupleNode):
-            return Route(self.name(node, "the task of a route"))
-        return Route(self.name(node.parts[0], "the task of a route"), self.test_of(node.parts[1:], node))
+            return model.Route(self.name(node, "the task of a route"))
+        return model.Route(self.name(node.parts[0], "the task of a route"), self.test_of(node.parts[1:], node))
 
     def _signal(self, node: syntax.Expression) -> dict[str, Any]:
         if self.word(node) == "TRANSIENT":
@@ -165,9 +149,9 @@ class ControlReader(ArgumentReader, TestReader):
             self.fail(node, "a signal is written `SIGNAL : go`, or `SIGNAL : TRANSIENT : go`")
         return {"signal": self.name(node.parts[1], "SIGNAL"), "is_transient": True}
 
-    def _many(self, node: syntax.Expression) -> Many:
+    def _many(self, node: syntax.Expression) -> model.Many:
         if not isinstance(node, syntax.SolutionNode):
-            return Many(self.argument(node, in_order=True))
+            return model.Many(self.argument(node, in_order=True))
         found: dict[str, Any] = {}
         readers: dict[str, tuple[str, Callable[[syntax.Expression], Any]]] = {
             "COUNT": ("count", lambda one: self.argument(one, in_order=True)),
@@ -191,7 +175,7 @@ class ControlReader(ArgumentReader, TestReader):
             if key in found:
                 self.fail(one, f"`{word}` stands here a second time", code="W102")
             found[key] = value
-        return Many(**found)
+        return model.Many(**found)
 
 
 _RULE_WORDS = ("TRIGGER", "BOND", "ALSO", "WHEN", "PREDICATE", "NAME")
@@ -204,7 +188,7 @@ _FORM = "`with T2 : <RES : (?result), ?w> if FAILED in result`"
 class AlternativeReader(ValueReader):
     """Reads the rules among the tasks of a workflow."""
 
-    def alternative(self, rule: syntax.RuleNode, number: int, tasks: dict[str, Task]) -> Alternative:
+    def alternative(self, rule: syntax.RuleNode, number: int, tasks: dict[str, model.Task]) -> model.Alternative:
         """Read an alternative."""
         if not rule.is_inject:
             self.fail(rule, "only rules that `inject` a TRIGGER stand in an abstract workflow", hint=_FORM)
@@ -233,7 +217,7 @@ class AlternativeReader(ValueReader):
             when = self.text(single["WHEN"], "WHEN")
         replaced = tuple(dict.fromkeys([*exits, *also]))
         causes: Any = on
-        return Alternative(
+        return model.Alternative(
             name=self._name_of(rule, single, number),
             exits=exits,
             also=also,
@@ -266,7 +250,7 @@ class AlternativeReader(ValueReader):
         triggers: list[syntax.Node],
         bonds: list[tuple[str, str, str]],
         watched: tuple[str, ...],
-        tasks: dict[str, Task],
+        tasks: dict[str, model.Task],
     ) -> dict[str, str]:
         found: dict[str, str] = {}
         for one in triggers:
@@ -385,13 +369,13 @@ _KINDS: dict[str, tuple[type, str]] = {
 class ResourceReader(ArgumentReader):
     """Reads resources."""
 
-    def resources(self, node: syntax.Node) -> Iterator[tuple[Resource, syntax.Node]]:
+    def resources(self, node: syntax.Node) -> Iterator[tuple[model.Resource, syntax.Node]]:
         """Read all of them, with where each stands."""
         for one in self.solution(node, "RESOURCES"):
             first, rest = self.pair(one, "a resource")
             yield self._resource(self.name(first, "a resource"), rest), first
 
-    def _resource(self, name: str, node: syntax.Node) -> Resource:
+    def _resource(self, name: str, node: syntax.Node) -> model.Resource:
         if not isinstance(node, syntax.SolutionNode):
             self.fail(node, f"the resource `{name}` is a solution", hint="`<SHAPE : (1000, 1000)>`")
         said: dict[str, Any] = {}
@@ -407,14 +391,14 @@ class ResourceReader(ArgumentReader):
                 said["shape"] = tuple(self._part(word, one) for one in self.list(rest))
             else:
                 said[word.lower()] = self._part(word, rest)
-        return Resource(name, **said)
+        return model.Resource(name, **said)
 
     def _part(self, word: str, node: syntax.Expression) -> Any:
         found = self.argument(node, in_order=False)
-        if isinstance(found, Input) and word not in ("DTYPE", "UNDO"):
+        if isinstance(found, model.Input) and word not in ("DTYPE", "UNDO"):
             return found
         kind, said = _KINDS[word]
-        if not isinstance(found, Value) or type(found.value) is not kind:
+        if not isinstance(found, model.Value) or type(found.value) is not kind:
             self.fail(node, f"`{word}` is {said}", code="W104")
         return found.value
 
@@ -464,11 +448,11 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         self.places: dict[Key, Span] = {}
         self._destinations: dict[str, tuple[syntax.Node, tuple[str, ...]]] = {}
 
-    def workflow(self, node: syntax.SolutionNode, name: str) -> Workflow:
+    def workflow(self, node: syntax.SolutionNode, name: str) -> model.Workflow:
         """Read a workflow: the whole text, or one inside a service."""
-        tasks: list[Task] = []
-        services: list[Service] = []
-        resources: list[Resource] = []
+        tasks: list[model.Task] = []
+        services: list[model.Service] = []
+        resources: list[model.Resource] = []
         inputs: dict[str, Any] = {}
         results: tuple[str, ...] = ()
         limits: dict[str, dict[str, Any]] = {"LOCKS": {}, "PATTERNS": {}}
@@ -500,7 +484,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         alternatives = tuple(self.alternative(rule, number + 1, known) for number, rule in enumerate(rules))
         for alternative, rule in zip(alternatives, rules, strict=True):
             self._place("alternative", alternative.name, rule)
-        workflow = Workflow(
+        workflow = model.Workflow(
             name, tuple(tasks), tuple(services), alternatives, inputs, results,
             limits["LOCKS"], limits["PATTERNS"], tuple(resources),
         )  # fmt: skip
@@ -531,13 +515,13 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             first, rest = self.pair(node, "INPUT")
             name, default = self.name(first, "an input"), self.value(rest)
         else:
-            name, default = self.name(node, "an input"), REQUIRED
+            name, default = self.name(node, "an input"), model.REQUIRED
         self._place("input", name, node)
         inputs[name] = default
 
     # --- Tasks.
 
-    def _task(self, first: syntax.Node, rest: syntax.Node) -> Task:
+    def _task(self, first: syntax.Node, rest: syntax.Node) -> model.Task:
         name = self.name(first, "a task")
         self._place("task", name, first)
         found = self._entries(rest, f"the task `{name}`", _TASK_WORDS, opens=name)
@@ -547,8 +531,8 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         after = self.names(found["AFTER"], "AFTER") if "AFTER" in found else ()
         keywords = self._keywords(found.get("WITH"))
         arguments = self._arguments(found, sources, keywords)
-        task = Task(name, self.name(found["SRV"], "SRV"), arguments, keywords, after=after)
-        each = Each(how, all_results(task)) if how is not None else None
+        task = model.Task(name, self.name(found["SRV"], "SRV"), arguments, keywords, after=after)
+        each = model.Each(how, all_results(task)) if how is not None else None
         if "EACH" in found:
             if each is not None:
                 self.fail(found["EACH"], "`EACH` says it all, so `DOT` or `CROSS` cannot stand in `SRC` too")
@@ -577,7 +561,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             found[word] = rest
         return found
 
-    def _sources(self, node: syntax.Node | None) -> tuple[list[Result], Any]:
+    def _sources(self, node: syntax.Node | None) -> tuple[list[model.Result], Any]:
         """Read SRC: each source once for each of its filters, and how they are combined."""
         how: Any = None
         names: list[str] = []
@@ -596,26 +580,26 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             if name not in names:
                 assert node is not None
                 self.fail(node, f"`SRC` filters `{name}` but does not name it", hint=f"add `{name}` to `SRC`")
-        found = [Result(name, item) for name in names for item in filters.get(name, [None])]
+        found = [model.Result(name, item) for name in names for item in filters.get(name, [None])]
         return found, how
 
     def _arguments(
-        self, found: dict[str, syntax.Expression], sources: list[Result], keywords: dict[str, Argument]
-    ) -> tuple[Argument, ...]:
+        self, found: dict[str, syntax.Expression], sources: list[model.Result], keywords: dict[str, model.Argument]
+    ) -> tuple[model.Argument, ...]:
         given = self.solution(found["IN"], "IN") if "IN" in found else []
         if "ARG" in found:
             if given:
                 self.fail(found["IN"], "`ARG` says it all, so `IN` is empty beside it")
             return tuple(self.argument(one, in_order=True) for one in self.list(found["ARG"]))
         # A source that a keyword takes is no positional argument as well.
-        named = {one.task for one in keywords.values() if isinstance(one, Result)}
+        named = {one.task for one in keywords.values() if isinstance(one, model.Result)}
         return (
             *(self.argument(one, in_order=False) for one in given),
             *(one for one in sources if one.task not in named),
         )
 
-    def _keywords(self, node: syntax.Node | None) -> dict[str, Argument]:
-        found: dict[str, Argument] = {}
+    def _keywords(self, node: syntax.Node | None) -> dict[str, model.Argument]:
+        found: dict[str, model.Argument] = {}
         for entry in [] if node is None else self.solution(node, "WITH"):
             first, rest = self.pair(entry, "a keyword")
             key = self.name(first, "a keyword")
@@ -624,25 +608,27 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             found[key] = self.argument(rest, in_order=True)
         return found
 
-    def _each(self, node: syntax.Node) -> Each:
+    def _each(self, node: syntax.Node) -> model.Each:
         first, rest = self.pair(node, "EACH")
         word = self.word(first)
         if word not in ("DOT", "CROSS"):
             self.fail(first, "lists are combined by `DOT` or `CROSS`")
-        over: list[int | Each] = []
+        over: list[int | model.Each] = []
         for one in self.list(rest):
             if isinstance(one, syntax.Literal) and type(one.value) is int:
                 over.append(one.value)
             else:
                 over.append(self._each(one))
         how: Any = word.lower()
-        return Each(how, tuple(over))
+        return model.Each(how, tuple(over))
 
-    def _check_sources(self, found: dict[str, syntax.Expression], sources: list[Result], task: Task) -> None:
+    def _check_sources(
+        self, found: dict[str, syntax.Expression], sources: list[model.Result], task: model.Task
+    ) -> None:
         """Insist that SRC names whom the arguments name."""
         if "SRC" not in found:
             return
-        taken = {slot.task for slot in task.slots if isinstance(slot, Result)}
+        taken = {slot.task for slot in task.slots if isinstance(slot, model.Result)}
         named = {source.task for source in sources}
         for name in sorted(taken ^ named):
             says, silent = ("SRC", "ARG") if name in named else ("ARG or WITH", "SRC")
@@ -650,7 +636,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
 
     # --- Services.
 
-    def _service(self, node: syntax.Node) -> Service:
+    def _service(self, node: syntax.Node) -> model.Service:
         first, rest = self.pair(node, "SERVICE")
         name = self.name(first, "a service")
         self._place("service", name, first)
@@ -665,7 +651,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             function = Reader(self.source).workflow(target, name)
         else:
             text = self.text(target, kinds[0])
-        return Service(
+        return model.Service(
             name,
             kind,
             text,
@@ -683,7 +669,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             self.fail(found["OPTIONS"], "`OPTIONS` is a mapping", hint='`OPTIONS : MAP : <"k" : 1>`')
         return options
 
-    def _policy(self, found: dict[str, syntax.Expression]) -> Policy:
+    def _policy(self, found: dict[str, syntax.Expression]) -> model.Policy:
         limits: dict[str, Any] = {}
         for key in POLICY_KEYS:
             node = found.get(key.upper())
@@ -693,7 +679,4 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             if type(value) not in ((int,) if key in COUNTS else (int, float)) or value < 0:
                 self.fail(node, f"`{key.upper()}` is a {'whole ' if key in COUNTS else ''}number of at least 0")
             limits[key] = value
-        return Policy(**limits)
-
-
-__all__ = ["CAUSES", "JOINS", "Reader", "is_hoclflow", "read"]
+        return model.Policy(**limits)

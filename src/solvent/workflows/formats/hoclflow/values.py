@@ -333,19 +333,3 @@ class ArgumentReader(ValueReader):
             if len(parts) == 2 and isinstance(item, syntax.Literal) and type(item.value) is int:
                 return Result(self.name(parts[0], "a source"), item.value)
         self.fail(node, "a filter is written `FILTER : (T1 : 3)`")
-
-
-__all__ = [
-    "ArgumentReader",
-    "TestReader",
-    "ValueReader",
-    "common_condition",
-    "is_name",
-    "print_argument",
-    "print_condition",
-    "print_list",
-    "print_plain_name",
-    "print_task_name",
-    "print_test",
-    "print_value",
-]

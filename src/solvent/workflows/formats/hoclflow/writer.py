@@ -297,6 +297,3 @@ def _condition(one: Alternative, common: str | None) -> str:
         else:
             words.append(f"{_WORDS[cause]} in result" if common is None else f"result == {_WORDS[cause]}")
     return words[0] if len(words) == 1 else " || ".join(f"({word})" for word in words)
-
-
-__all__ = ["write"]

@@ -24,29 +24,13 @@ from msgspec.structs import replace
 
 from solvent.errors import WorkflowProblem
 from solvent.source import Source, Span
+from solvent.workflows import model
 from solvent.workflows.formats.python.collectors import DICT, ITEM, LIST, SAME, TUPLE
-from solvent.workflows.model import (
-    Alternative,
-    Argument,
-    Arrived,
-    Claim,
-    Control,
-    Each,
-    Input,
-    Resource,
-    Result,
-    Service,
-    Signalled,
-    Task,
-    Value,
-    Workflow,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import FrameType
 
-    from solvent.workflows.model import Argument
 
 _OWN = (__name__, *(f"{__package__}.{name}" for name in ("callables", "declarations", "flow")))
 """The modules that stand between a user's function and the builder."""
@@ -127,7 +111,7 @@ class Step:
     def __init__(
         self,
         builder: Builder,
-        argument: Input | Result | Arrived | Signalled | Claim,
+        argument: model.Input | model.Result | model.Arrived | model.Signalled | model.Claim,
         function: Callable[..., Any] | None = None,
     ) -> None:
         self.builder = builder
@@ -136,11 +120,11 @@ class Step:
 
     def __repr__(self) -> str:
         match self.argument:
-            case Input(name):
+            case model.Input(name):
                 return f"the input `{name}`"
-            case Result(task, None):
+            case model.Result(task, None):
                 return f"the result of `{task}`"
-            case Result(task, item):
+            case model.Result(task, item):
                 return f"item {item} of the result of `{task}`"
             case _:
                 return "what starts the call"
@@ -190,7 +174,7 @@ class Start(Step):
     def __init__(
         self,
         builder: Builder,
-        argument: Arrived | Signalled,
+        argument: model.Arrived | model.Signalled,
         written: str,
         demands: Mapping[str, Any],
         sources: tuple[str, ...] | None = None,
@@ -225,10 +209,10 @@ def demands_of(values: Iterable[object]) -> tuple[Start | None, dict[str, Any]]:
     return join, {key: value for key, (value, _) in asked.items() if key != "sources"}
 
 
-def refuse_others(service: str, join: Start, slots: Sequence[Argument]) -> None:
+def refuse_others(service: str, join: Start, slots: Sequence[model.Argument]) -> None:
     """Refuse steps beside those that are joined: their arrival would start the call too."""
     for slot in slots:
-        if isinstance(slot, Result) and slot.task not in (join.sources or ()):
+        if isinstance(slot, model.Result) and slot.task not in (join.sources or ()):
             raise problem(
                 "W154",
                 f"`{service}` is started by {join!r} and waits for `{slot.task}` too",
@@ -284,7 +268,7 @@ def builder_for(word: str) -> Builder:
     return builder
 
 
-def _stand_in_names(alternatives: Sequence[Alternative], task: str) -> list[str]:
+def _stand_in_names(alternatives: Sequence[model.Alternative], task: str) -> list[str]:
     """Return the tasks that may be called in the place of one: those of its alternatives, and of theirs."""
     found = [task]
     for name in found:
@@ -305,29 +289,29 @@ class Builder:
         patterns: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
-        self.resources: dict[str, Resource] = {}
+        self.resources: dict[str, model.Resource] = {}
         self.inputs = dict(inputs)
         self.origin = origin
         self.locks = dict(locks or {})
         self.patterns = dict(patterns or {})
         self.outer = current_builder()
-        self.inner: dict[object, Service] = {}
+        self.inner: dict[object, model.Service] = {}
         """The workflows that are used as tasks, traced once each."""
         self.places: dict[str, Place] = {}
         """Where in the user's text each task was made."""
         self.circles: list[tuple[list[Builder], Place]] = []
         """The calls of this workflow inside itself: through which builders, and where."""
-        self._tasks: dict[str, Task] = {}
+        self._tasks: dict[str, model.Task] = {}
         self._task_names = _Names("task")
         self._entered: dict[str, tuple[str, ...]] = {}
         """The tasks that a way back leads to, with the sources that they had before."""
-        self._alternatives: list[Alternative] = []
+        self._alternatives: list[model.Alternative] = []
         self._alternative_names = _Names("alternative")
         self._standing_in: set[str] = set()
         self._triggers: set[tuple[object, ...]] = set()
-        self._services: dict[str, Service] = {}
+        self._services: dict[str, model.Service] = {}
         self._service_names = _Names("service")
-        self._service_known: dict[int, tuple[str, Service]] = {}
+        self._service_known: dict[int, tuple[str, model.Service]] = {}
 
     @contextmanager
     def tracing(self) -> Iterator[Builder]:
@@ -358,11 +342,11 @@ class Builder:
 
     def add_task(
         self,
-        service: Service,
+        service: model.Service,
         arguments: Sequence[Any] = (),
         keywords: Mapping[str, Any] | None = None,
         *,
-        each: Each | None = None,
+        each: model.Each | None = None,
         name: str | None = None,
         after: Sequence[Any] = (),
         function: Callable[..., Any] | None = None,
@@ -370,21 +354,21 @@ class Builder:
         """Add a call of a service and give the step that stands for its result."""
         given = tuple([self.argument(value) for value in arguments])
         named = {key: self.argument(value) for key, value in (keywords or {}).items()}
-        if service in _GATHERING and any(isinstance(one, Claim) for one in given):
+        if service in _GATHERING and any(isinstance(one, model.Claim) for one in given):
             raise problem("W162", "a resource is an argument by itself, not a part of one, and stands in for nothing")
         join, asked = demands_of([*arguments, *(keywords or {}).values(), *after])
         earlier = [self.task_of(step, "`after`") for step in after if not isinstance(self._own_start(step), Start)]
         if join is not None:
-            refuse_others(service.name, join, [*given, *named.values(), *map(Result, earlier)])
+            refuse_others(service.name, join, [*given, *named.values(), *map(model.Result, earlier)])
             earlier += join.sources or ()
         called = self._service_name(service)
         name = self._task_names.free(service.name) if name is None else self._task_names.own(name)
-        control = Control(**asked) if asked else None
-        self._tasks[name] = Task(name, called, given, named, each, tuple(dict.fromkeys(earlier)), control)
+        control = model.Control(**asked) if asked else None
+        self._tasks[name] = model.Task(name, called, given, named, each, tuple(dict.fromkeys(earlier)), control)
         self.places[name] = caller_place()
-        return Step(self, Result(name), None if each else function)
+        return Step(self, model.Result(name), None if each else function)
 
-    def task(self, name: str) -> Task:
+    def task(self, name: str) -> model.Task:
         """Return a task as it is so far."""
         return self._tasks[name]
 
@@ -397,28 +381,28 @@ class Builder:
         self._entered[name] = self._tasks[name].sources
         self._tasks[name] = self._tasks[name].taking_arrivals(self._entered[name])
 
-    def argument(self, value: Any) -> Argument:
+    def argument(self, value: Any) -> model.Argument:
         """Return where an argument comes from; lists that hold steps become tasks of their own."""
         if isinstance(value, Step):
             return self._own(value).argument
         if type(value) in {list, tuple, dict} and has_step(value):
             return self._collect(value).argument
-        return Value(value)
+        return model.Value(value)
 
     def item_of(self, step: Step, key: Any) -> Step:
         """Take an item: a filter where the model has one (a whole result, an item counted from 0), else a task."""
         source = self._own(step).argument
-        if isinstance(source, Result) and source.item is None and type(key) is int and key >= 0:
-            return Step(self, Result(source.task, key + 1))
+        if isinstance(source, model.Result) and source.item is None and type(key) is int and key >= 0:
+            return Step(self, model.Result(source.task, key + 1))
         return self.add_task(ITEM, (step, key))
 
     def task_of(self, step: Any, where: str) -> str:
         """Return the name of the task that a step stands for."""
-        if not isinstance(step, Step) or not isinstance(self._own(step).argument, Result):
+        if not isinstance(step, Step) or not isinstance(self._own(step).argument, model.Result):
             raise problem(
                 "W155", f"{where} takes steps of the workflow, not {described(step)}", hint="give what a call returned"
             )
-        assert isinstance(step.argument, Result)
+        assert isinstance(step.argument, model.Result)
         return step.argument.task
 
     def _own(self, step: Step) -> Step:
@@ -443,11 +427,11 @@ class Builder:
                 return self.add_task(LIST, value)
 
     def _as_whole_task(self, value: Any) -> str:
-        if isinstance(value, Step) and isinstance(value.argument, Result) and value.argument.item is None:
+        if isinstance(value, Step) and isinstance(value.argument, model.Result) and value.argument.item is None:
             return self.task_of(value, "`otherwise`")
         return self.task_of(self.add_task(SAME, (value,)), "`otherwise`")
 
-    def _service_name(self, service: Service) -> str:
+    def _service_name(self, service: model.Service) -> str:
         if (known := self._service_known.get(id(service))) is not None:
             return known[0]
         name = service.name
@@ -475,7 +459,7 @@ class Builder:
         exits = self._exits(first, otherwise)
         triggers = _triggers(on, has_condition=when is not None)
         names = self._alternative_names
-        alternative = Alternative(
+        alternative = model.Alternative(
             names.own(name) if name else names.free(f"instead_of_{next(iter(exits))}"),
             exits,
             also=tuple([self.task_of(step, "`also`") for step in several(also)]),
@@ -498,14 +482,14 @@ class Builder:
         exits = {}
         for old, new in zip(first, otherwise, strict=True) if several else ((first, otherwise),):
             replaced = self.task_of(old, "`attempt`")
-            if isinstance(old, Step) and old.argument != Result(replaced):
+            if isinstance(old, Step) and old.argument != model.Result(replaced):
                 raise problem("W155", f"{old!r} cannot be replaced", hint="attempt the whole step, then take its item")
             exits[replaced] = self._as_whole_task(new)
             if exits[replaced] == replaced:
                 raise problem("W155", f"`{replaced}` cannot stand in for itself", hint="call the service again")
         return exits
 
-    def _refuse_rivals(self, new: Alternative) -> None:
+    def _refuse_rivals(self, new: model.Alternative) -> None:
         for replaced, exit_task in new.exits.items():
             if exit_task in self._standing_in:
                 raise problem("W155", f"`{exit_task}` stands in already", hint="call the service once for each use")
@@ -522,7 +506,7 @@ class Builder:
 
     # ------------------------------------------------------------------------------------------ the end
 
-    def finish(self, returned: Any) -> Workflow:
+    def finish(self, returned: Any) -> model.Workflow:
         """Return the whole workflow, whose results are the steps that its function returned."""
         results = tuple([self._result(step) for step in several(returned)])
         self._part_shared_exits(results)
@@ -537,8 +521,8 @@ class Builder:
                 )
         return self._workflow(results)
 
-    def _workflow(self, results: tuple[str, ...]) -> Workflow:
-        return Workflow(
+    def _workflow(self, results: tuple[str, ...]) -> model.Workflow:
+        return model.Workflow(
             self.name,
             tuple(self._tasks.values()),
             tuple(self._services.values()),
@@ -553,7 +537,7 @@ class Builder:
     def _result(self, step: Any) -> str:
         if isinstance(step, Start):
             step = self.add_task(SAME, (step,))
-        if not isinstance(step, Step) or not isinstance(step.argument, Result):
+        if not isinstance(step, Step) or not isinstance(step.argument, model.Result):
             raise problem(
                 "W153",
                 f"`{self.name}` returns {described(step)}, which is no step of it",
@@ -571,7 +555,7 @@ class Builder:
         def sleeping(task: str) -> str:
             if task not in results and all(later in asleep for later in onward[task]):
                 return task
-            return self.task_of(self.add_task(SAME, (Step(self, Result(task)),)), "`otherwise`")
+            return self.task_of(self.add_task(SAME, (Step(self, model.Result(task)),)), "`otherwise`")
 
         self._alternatives = [
             replace(one, exits={old: sleeping(new) for old, new in one.exits.items()}) for one in self._alternatives
@@ -629,17 +613,3 @@ def _triggers(on: Trigger | tuple[Trigger, ...] | None, *, has_condition: bool) 
     if has_condition != ("condition" in triggers):
         raise problem("W155", '`when` and on="condition" go together', hint="give both, or `when` alone")
     return triggers
-
-
-__all__ = [
-    "HINT_PLAIN",
-    "Builder",
-    "Place",
-    "Start",
-    "Step",
-    "Trigger",
-    "builder_for",
-    "current_builder",
-    "line_span",
-    "problem",
-]

@@ -320,6 +320,3 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
             f"`{self.described.name}` is a workflow and does not run by being called",
             hint=f"`solvent.run({self.described.name}, {{...}})` runs it, and so does `solvent run FILE`",
         )
-
-
-__all__ = ["ServiceFunction", "WorkflowFunction"]

@@ -37,5 +37,3 @@ SAME = Service("value", target="solvent.workflows.formats.python.collectors:same
 LIST = Service("list", target="solvent.workflows.formats.python.collectors:make_list")
 TUPLE = Service("tuple", target="solvent.workflows.formats.python.collectors:make_tuple")
 DICT = Service("dict", target="solvent.workflows.formats.python.collectors:make_dict")
-
-__all__ = ["DICT", "ITEM", "LIST", "SAME", "TUPLE"]

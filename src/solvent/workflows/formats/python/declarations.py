@@ -457,6 +457,3 @@ def _given(builder: Builder, value: Any) -> Any:
 
 def _path(builder: Builder, value: Any) -> Any:
     return _given(builder, value) if isinstance(value, Step) else str(value)
-
-
-__all__ = ["attempt", "http", "program", "resource", "service", "shell", "workflow"]

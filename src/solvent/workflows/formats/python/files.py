@@ -175,6 +175,3 @@ def _choose(
         hint = f"name one of them: `{path}:{next(iter(found))}`"
         raise WorkflowProblem("W159", f"`{path}` has several workflows: {known}", hint=hint)
     return next(iter(found.values()))
-
-
-__all__ = ["load_python", "read_python"]

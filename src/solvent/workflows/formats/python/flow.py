@@ -824,33 +824,3 @@ class Instances:
         if isinstance(number, Result):
             wait_for(builder, task, number.task)
         return number
-
-
-__all__ = [
-    "TAKEN",
-    "EachMethods",
-    "Instances",
-    "When",
-    "active_of",
-    "all_threads",
-    "any_of",
-    "cancels",
-    "choose",
-    "choose_some",
-    "completes",
-    "cross",
-    "deferred",
-    "each",
-    "ends",
-    "first_of",
-    "joined_by",
-    "locked",
-    "milestone",
-    "positions",
-    "repeat",
-    "section",
-    "sends",
-    "signal_value",
-    "threads",
-    "waits_for",
-]

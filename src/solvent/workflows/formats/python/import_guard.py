@@ -97,6 +97,3 @@ def _mark_threads() -> None:
 
     setattr(Thread, _ATTRIBUTE, (None, None))
     Thread.start = start_marked  # type: ignore[method-assign]
-
-
-__all__ = ["importing", "refuse_run_while_importing"]

@@ -58,27 +58,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from solvent.errors import WorkflowProblem, nearest
-from solvent.workflows.model import (
-    REQUIRED,
-    Alternative,
-    Argument,
-    Arrived,
-    Claim,
-    Control,
-    Each,
-    Input,
-    Many,
-    Policy,
-    Resource,
-    Result,
-    Route,
-    Service,
-    Signalled,
-    Task,
-    Test,
-    Value,
-    Workflow,
-)
+from solvent.workflows import model
 from solvent.workflows.places import Key, Loaded, Places, route_key
 from solvent.workflows.value_checks import limit_fault
 
@@ -91,7 +71,7 @@ if TYPE_CHECKING:
 
 KINDS = ("python", "shell", "http", "hocl", "workflow", "replay")
 
-POLICY_KEYS = tuple(Policy.__struct_fields__)
+POLICY_KEYS = tuple(model.Policy.__struct_fields__)
 
 SERVICE_KEYS = (*KINDS, "method", "options", *POLICY_KEYS)
 
@@ -99,7 +79,7 @@ COUNTS = ("retries", "concurrency", "max_lost")
 """The limits that are whole numbers; the others are seconds or calls per second."""
 
 
-def read_service(reader: Reader, name: str, data: Any, path: Path) -> Service:
+def read_service(reader: Reader, name: str, data: Any, path: Path) -> model.Service:
     """Read one service."""
     found = reader.mapping(data, path, f"the service `{name}`", SERVICE_KEYS)
     kinds = [key for key in found if key in KINDS]
@@ -117,7 +97,7 @@ def read_service(reader: Reader, name: str, data: Any, path: Path) -> Service:
         options, target = {**options, "seconds": target}, ""
     elif kind == "workflow" and isinstance(target, dict):
         function, target = reader.workflow(target, (*path, kind), name=name), ""
-    return Service(
+    return model.Service(
         name,
         kind,
         reader.text_or_nothing(target or None, (*path, kind), f"what `{kind}` calls") or "",
@@ -128,7 +108,7 @@ def read_service(reader: Reader, name: str, data: Any, path: Path) -> Service:
     )
 
 
-def _policy(reader: Reader, found: dict[str, Any], path: Path) -> Policy:
+def _policy(reader: Reader, found: dict[str, Any], path: Path) -> model.Policy:
     """Read the limits that stand beside a service's kind."""
     limits: dict[str, Any] = {}
     for key in POLICY_KEYS:
@@ -140,7 +120,7 @@ def _policy(reader: Reader, found: dict[str, Any], path: Path) -> Policy:
         if fault := limit_fault(key, value):
             reader.fail("W105", fault, (*path, key), hint="leave it out for no limit")
         limits[key] = value if key in COUNTS else float(value)
-    return Policy(**limits)
+    return model.Policy(**limits)
 
 
 RESOURCE_KEYS = ("shape", "dtype", "size", "file", "save", "undo")
@@ -150,13 +130,13 @@ CLAIM_KEYS = ("resource", "mode", "offset", "length")
 MODES = ("write", "read")
 
 
-def read_resources(reader: Reader, data: Any, path: Path) -> tuple[Resource, ...]:
+def read_resources(reader: Reader, data: Any, path: Path) -> tuple[model.Resource, ...]:
     """Read the resources of a workflow."""
     found = reader.mapping(data or {}, path, "`resources`")
     return tuple(_resource(reader, name, one, (*path, name)) for name, one in found.items())
 
 
-def _resource(reader: Reader, name: str, data: Any, path: Path) -> Resource:
+def _resource(reader: Reader, name: str, data: Any, path: Path) -> model.Resource:
     found = reader.mapping(data, path, f"the resource `{name}`", RESOURCE_KEYS)
     given = {key: value for key, value in found.items() if value is not None}
     said: dict[str, Any] = {}
@@ -177,7 +157,7 @@ def _resource(reader: Reader, name: str, data: Any, path: Path) -> Resource:
             said[key] = _input(text) if text.startswith("$") and text != "$" else text
     if "undo" in given:
         said["undo"] = reader.flag(given["undo"], (*path, "undo"), "`undo`")
-    return Resource(name, **said)
+    return model.Resource(name, **said)
 
 
 def _number(reader: Reader, data: Any, path: Path, what: str) -> Any:
@@ -188,10 +168,10 @@ def _number(reader: Reader, data: Any, path: Path, what: str) -> Any:
 
 def _input(text: str) -> Any:
     """Read `$n`, an input, or `$$n`, the text `$n`."""
-    return text[1:] if text.startswith("$$") else Input(text[1:])
+    return text[1:] if text.startswith("$$") else model.Input(text[1:])
 
 
-def read_claim(reader: Reader, data: dict[str, Any], path: Path) -> Claim:
+def read_claim(reader: Reader, data: dict[str, Any], path: Path) -> model.Claim:
     """Read an argument that claims a resource."""
     reader.mapping(data, path, "an argument with `resource`", CLAIM_KEYS)
     name = reader.text(data["resource"], (*path, "resource"), "the name of a resource")
@@ -201,7 +181,7 @@ def read_claim(reader: Reader, data: dict[str, Any], path: Path) -> Claim:
     offset, length = data.get("offset"), data.get("length")
     if offset is not None and (type(offset) is not int or offset < 0):
         reader.fail("W105", "`offset` is a position: 0, 1, 2 ...", (*path, "offset"))
-    return Claim(
+    return model.Claim(
         name,
         mode,
         offset or 0,
@@ -226,12 +206,12 @@ MANY_KEYS = ("count", "over", "need", "cancel", "apart", "more", "enough")
 
 _WORDS = frozenset(CONTROL_KEYS)
 
-_USUAL = Control()
+_USUAL = model.Control()
 
 
 def read_control(
-    reader: Reader, found: dict[str, Any], path: Path, task: Task, patterns: Collection[str]
-) -> Control | None:
+    reader: Reader, found: dict[str, Any], path: Path, task: model.Task, patterns: Collection[str]
+) -> model.Control | None:
     """Read what a task does besides calling its service; nothing if it says nothing, or only what is usual."""
     if _WORDS.isdisjoint(found):
         return None
@@ -241,7 +221,7 @@ def read_control(
 
     locks = names("lock")
     threads, again, many = found.get("threads"), found.get("again"), found.get("instances")
-    control = Control(
+    control = model.Control(
         **_join(reader, found.get("join"), (*path, "join"), patterns),
         split=_split(reader, found.get("split"), (*path, "split")),
         routes=_routes(reader, found.get("to"), (*path, "to")),
@@ -348,48 +328,48 @@ def _split(reader: Reader, data: Any, path: Path) -> Any:
     return word
 
 
-def _routes(reader: Reader, data: Any, path: Path) -> tuple[Route, ...]:
+def _routes(reader: Reader, data: Any, path: Path) -> tuple[model.Route, ...]:
     """Read ways onwards: names, a mapping of them to conditions, or a list of both where one is named twice."""
     if isinstance(data, dict):
         return _tested(reader, data, path)
     if data is None or isinstance(data, str):
-        return tuple(map(Route, reader.names(data, path, "`to`")))
-    found: list[Route] = []
+        return tuple(map(model.Route, reader.names(data, path, "`to`")))
+    found: list[model.Route] = []
     for at, one in enumerate(reader.list(data, path, "`to`")):
         if isinstance(one, dict):
             found += _tested(reader, one, (*path, at))
         else:
-            found.append(Route(reader.text(one, (*path, at), "a name in `to`")))
+            found.append(model.Route(reader.text(one, (*path, at), "a name in `to`")))
     return tuple(found)
 
 
-def _tested(reader: Reader, data: dict[str, Any], path: Path) -> tuple[Route, ...]:
+def _tested(reader: Reader, data: dict[str, Any], path: Path) -> tuple[model.Route, ...]:
     return tuple(
-        Route(task, None if test is None else _test(reader, test, (*path, task), f"the condition of `{task}`"))
+        model.Route(task, None if test is None else _test(reader, test, (*path, task), f"the condition of `{task}`"))
         for task, test in data.items()
     )
 
 
-def _again(reader: Reader, data: Any, path: Path) -> Route:
+def _again(reader: Reader, data: Any, path: Path) -> model.Route:
     found = reader.mapping(data, path, "`again`", ("to", "when", "predicate"), required=("to",))
     task = reader.text(found["to"], (*path, "to"), "the task to go back to")
     tests = {key: test for key, test in found.items() if key != "to" and test is not None}
-    return Route(task, _test(reader, tests, path, "`again`") if tests else None)
+    return model.Route(task, _test(reader, tests, path, "`again`") if tests else None)
 
 
-def _test(reader: Reader, data: Any, path: Path, what: str) -> Test:
+def _test(reader: Reader, data: Any, path: Path, what: str) -> model.Test:
     """Read a condition: HOCL text, or a mapping with `when`, `predicate` or both."""
     if not isinstance(data, dict):
         if isinstance(data, bool | float | list):
             hint = 'HOCL in quotes, such as "result > 3", or {predicate: "module:function"}'
             reader.fail("W104", f"{what} is no condition", path, hint=hint)
-        return Test(reader.text(data, path, what))
+        return model.Test(reader.text(data, path, what))
     found = reader.mapping(data, path, what, ("when", "predicate"))
-    test = Test(
+    test = model.Test(
         reader.text_or_nothing(found.get("when"), (*path, "when"), "`when`"),
         reader.text_or_nothing(found.get("predicate"), (*path, "predicate"), "`predicate`"),
     )
-    if test == Test():
+    if test == model.Test():
         reader.fail("W104", f"{what} needs the key `when` or `predicate`", path)
     return test
 
@@ -406,22 +386,22 @@ def _ends(reader: Reader, data: Any, path: Path) -> Any:
 # --- Several instances.
 
 
-def _many(reader: Reader, data: Any, path: Path, task: Task) -> Many:
+def _many(reader: Reader, data: Any, path: Path, task: model.Task) -> model.Many:
     if not isinstance(data, dict):
-        return Many(Value(reader.whole(data, path, "`instances`")))
+        return model.Many(model.Value(reader.whole(data, path, "`instances`")))
     found = reader.mapping(data, path, "`instances`", MANY_KEYS)
     given = {key: value for key, value in found.items() if value is not None}
     if ("count" in given) == ("over" in given):
         hint = '`{count: "$n"}`: so many; `{over: 0}`: one for each item of the first argument'
         reader.fail("W104", "`instances` needs either `count` or `over`", path, hint=hint)
     count = reader.argument(given["count"], (*path, "count")) if "count" in given else None
-    if isinstance(count, Value):
+    if isinstance(count, model.Value):
         reader.whole(count.value, (*path, "count"), "`count`")
 
-    def test(key: str) -> Test | None:
+    def test(key: str) -> model.Test | None:
         return _test(reader, given[key], (*path, key), f"`{key}`") if key in given else None
 
-    return Many(
+    return model.Many(
         count=count,
         over=reader.position(given["over"], (*path, "over"), task) if "over" in given else None,
         need=reader.whole(given["need"], (*path, "need"), "`need`") if "need" in given else None,
@@ -451,7 +431,7 @@ def read_tree(tree: Tree, *, name: str) -> Loaded:
     return Loaded(workflow, Places(lambda: _places(workflow, tree)))
 
 
-def _places(workflow: Workflow, tree: Tree) -> dict[Key, Span]:
+def _places(workflow: model.Workflow, tree: Tree) -> dict[Key, Span]:
     paths: dict[Key, Path] = {}
     paths |= {("input", name): ("inputs", name) for name in workflow.inputs}
     paths |= {("service", one.name): ("services", one.name) for one in workflow.services}
@@ -491,13 +471,13 @@ class Reader:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
-    def workflow(self, data: Any, path: Path, *, name: str) -> Workflow:
+    def workflow(self, data: Any, path: Path, *, name: str) -> model.Workflow:
         """Read a workflow: the whole file, or one inside a service."""
         if data is None:
             self.fail("W104", "there is no workflow here", path, hint="a workflow has `tasks:`")
         found = self.mapping(data, path, "a workflow", WORKFLOW_KEYS, required=("tasks",))
         patterns = read_patterns(self, found.get("patterns"), (*path, "patterns"))
-        return Workflow(
+        return model.Workflow(
             name=self.text(found.get("workflow", name), (*path, "workflow"), "the name of a workflow"),
             tasks=self._tasks(found["tasks"], (*path, "tasks"), patterns),
             services=self._services(found.get("services"), (*path, "services")),
@@ -513,27 +493,27 @@ class Reader:
         found = {}
         for name, value in self.mapping(data or {}, path, "`inputs`").items():
             is_wrapped = isinstance(value, dict) and set(value) == {"default"}
-            found[name] = REQUIRED if value is None else value["default"] if is_wrapped else value
+            found[name] = model.REQUIRED if value is None else value["default"] if is_wrapped else value
         return found
 
-    def _services(self, data: Any, path: Path) -> tuple[Service, ...]:
+    def _services(self, data: Any, path: Path) -> tuple[model.Service, ...]:
         found = self.mapping(data or {}, path, "`services`")
         return tuple(read_service(self, name, value, (*path, name)) for name, value in found.items())
 
-    def _tasks(self, data: Any, path: Path, patterns: Collection[str]) -> tuple[Task, ...]:
+    def _tasks(self, data: Any, path: Path, patterns: Collection[str]) -> tuple[model.Task, ...]:
         if data is None:
             self.fail("W104", "a workflow needs at least one task", path)
         found = self.mapping(data, path, "`tasks`")
         return tuple(self._task(name, value, path, patterns) for name, value in found.items())
 
-    def _task(self, name: str, data: Any, above: Path, patterns: Collection[str]) -> Task:
+    def _task(self, name: str, data: Any, above: Path, patterns: Collection[str]) -> model.Task:
         path = (*above, name)
         found = self.mapping(data, path, f"the task `{name}`", TASK_KEYS, required=("service",))
         if "in" in found and "from" in found:
             self.fail("W105", "`from` is short for `in`, so only one of them can stand here", (*path, "from"))
         if "from" in found:
             named = self.names(found["from"], (*path, "from"), "`from`")
-            arguments: tuple[Argument, ...] = tuple(Result(task) for task in named)
+            arguments: tuple[model.Argument, ...] = tuple(model.Result(task) for task in named)
         else:
             given = found.get("in")
             items = [] if given is None else self.list(given, (*path, "in"), "`in`")
@@ -542,7 +522,7 @@ class Reader:
         if found.get("with"):
             given = self.mapping(found["with"], (*path, "with"), "`with`")
             keywords = {key: self.argument(one, (*path, "with", key)) for key, one in given.items()}
-        task = Task(
+        task = model.Task(
             name,
             self.text(found["service"], (*path, "service"), "the name of a service"),
             arguments,
@@ -557,14 +537,14 @@ class Reader:
 
     # --- Arguments.
 
-    def argument(self, data: Any, path: Path) -> Argument:
+    def argument(self, data: Any, path: Path) -> model.Argument:
         """Read where an argument comes from."""
         if isinstance(data, str) and data.startswith("$"):
             if data.startswith("$$"):
-                return Value(data[1:])
+                return model.Value(data[1:])
             if data == "$":
                 self.fail("W105", "`$` without the name of an input", path, hint="the text `$` is written `$$`")
-            return Input(data[1:])
+            return model.Input(data[1:])
         if isinstance(data, dict):
             if "from" in data:
                 return self._result(data, path)
@@ -573,39 +553,39 @@ class Reader:
             if len(data) == 1:
                 ((key, given),) = data.items()
                 return self._single(key, given, data, path)
-        return Value(data)
+        return model.Value(data)
 
-    def _single(self, key: str, given: Any, data: dict[str, Any], path: Path) -> Argument:
+    def _single(self, key: str, given: Any, data: dict[str, Any], path: Path) -> model.Argument:
         """Read an argument that is a mapping of one entry: of a kind that its key says, or a constant."""
         match key:
             case "input":
-                return Input(self.text(given, (*path, key), "the name of an input"))
+                return model.Input(self.text(given, (*path, key), "the name of an input"))
             case "value":
-                return Value(given)
+                return model.Value(given)
             case "arrived":
                 if given not in ("one", "all"):
                     self.fail("W105", "what has arrived is `one` or `all`", (*path, key), hint=_CONSTANT)
-                return Arrived(given)
+                return model.Arrived(given)
             case "signal":
                 if given != "value":
                     self.fail("W105", "of a signal there is only its `value`", (*path, key), hint=_CONSTANT)
-                return Signalled()
-        return Value(data)
+                return model.Signalled()
+        return model.Value(data)
 
-    def _result(self, data: dict[str, Any], path: Path) -> Result:
+    def _result(self, data: dict[str, Any], path: Path) -> model.Result:
         self.mapping(data, path, "an argument with `from`", ("from", "item"))
         task = self.text(data["from"], (*path, "from"), "the name of a task")
         item = data.get("item")
         if item is not None and (type(item) is not int or item < 1):
             self.fail("W105", "`item` is a position: 1, 2, 3 ...", (*path, "item"))
-        return Result(task, item)
+        return model.Result(task, item)
 
-    def _each(self, data: Any, path: Path, task: Task) -> Each:
+    def _each(self, data: Any, path: Path, task: model.Task) -> model.Each:
         if isinstance(data, str):
             if data not in ("dot", "cross"):
                 self.fail_word("W105", f"`{data}` is no way to combine lists", path, data, ("dot", "cross"))
             how: Any = data
-            return Each(how, all_results(task))
+            return model.Each(how, all_results(task))
         found = self.mapping(data, path, "`each`", ("dot", "cross"))
         if len(found) != 1:
             self.fail("W105", "`each` is either `dot` or `cross`", path, hint="one inside the other nests them")
@@ -617,9 +597,9 @@ class Reader:
             for at, one in enumerate(self.list(items, (*path, way), f"`{way}`"))
         ]
         nested: Any = way
-        return Each(nested, tuple(over))
+        return model.Each(nested, tuple(over))
 
-    def position(self, data: Any, path: Path, task: Task) -> int:
+    def position(self, data: Any, path: Path, task: model.Task) -> int:
         """Read which argument of a task is meant: its position, from 0, or its keyword."""
         if type(data) is int:
             return data
@@ -631,7 +611,7 @@ class Reader:
 
     # --- Alternatives.
 
-    def _alternatives(self, data: Any, path: Path) -> tuple[Alternative, ...]:
+    def _alternatives(self, data: Any, path: Path) -> tuple[model.Alternative, ...]:
         items = [] if data is None else self.list(data, path, "`alternatives`")
         found = [self._alternative(one, (*path, at), at + 1) for at, one in enumerate(items)]
         seen: set[str] = set()
@@ -641,7 +621,7 @@ class Reader:
             seen.add(one.name)
         return tuple(found)
 
-    def _alternative(self, data: Any, path: Path, number: int) -> Alternative:
+    def _alternative(self, data: Any, path: Path, number: int) -> model.Alternative:
         found = self.mapping(data, path, "an alternative", ALTERNATIVE_KEYS, required=("exits",))
         exits = self.mapping(found["exits"], (*path, "exits"), "`exits`")
         causes = self.names(found.get("on", "failure"), (*path, "on"), "`on`")
@@ -649,7 +629,7 @@ class Reader:
             if cause not in CAUSES:
                 self.fail_word("W105", f"an alternative cannot apply on `{cause}`", (*path, "on"), cause, CAUSES)
         known: Any = causes
-        return Alternative(
+        return model.Alternative(
             name=self.text(found.get("name", f"alternative {number}"), (*path, "name"), "the name of an alternative"),
             exits={
                 task: self.text(other, (*path, "exits", task), "the task that replaces it")
@@ -745,19 +725,19 @@ class Reader:
         self.fail(code, message, path, hint=hint)
 
 
-def _usual(data: Any) -> Argument | None:
+def _usual(data: Any) -> model.Argument | None:
     """Read an argument of the two kinds that nearly all are of; nothing if it is another, or wrong."""
     if type(data) is int:
-        return Value(data)
+        return model.Value(data)
     if type(data) is dict and len(data) == 1:
         task = data.get("from")
-        return Result(task) if type(task) is str and task else None
+        return model.Result(task) if type(task) is str and task else None
     return None
 
 
-def all_results(task: Task) -> tuple[int, ...]:
+def all_results(task: model.Task) -> tuple[int, ...]:
     """Return the positions of the arguments that are results of other tasks."""
-    return tuple(at for at, slot in enumerate(task.slots) if isinstance(slot, Result))
+    return tuple(at for at, slot in enumerate(task.slots) if isinstance(slot, model.Result))
 
 
 def kind_of(data: Any) -> str:
@@ -773,20 +753,3 @@ def kind_of(data: Any) -> str:
         float: "a number",
     }
     return names.get(type(data), type(data).__name__)
-
-
-__all__ = [
-    "BESIDE_JOIN",
-    "CAUSES",
-    "CLAIM_KEYS",
-    "COUNTS",
-    "JOINS",
-    "KINDS",
-    "MODES",
-    "POLICY_KEYS",
-    "RESOURCE_KEYS",
-    "SIGNAL_KEYS",
-    "SPLITS",
-    "all_results",
-    "read_tree",
-]

@@ -391,6 +391,3 @@ def _alternative() -> dict[str, Any]:
             "watch": _described("The tasks whose outcome decides.", _NAMES),
         },
     }
-
-
-__all__ = ["schema_text", "workflow_schema"]

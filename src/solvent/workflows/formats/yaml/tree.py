@@ -318,6 +318,3 @@ def tree_of(source: Source) -> Tree:
     if source.name.endswith(".json"):
         return JsonTree(source)
     return YamlTree(source)
-
-
-__all__ = ["Tree", "tree_of"]

@@ -13,29 +13,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
+from solvent.workflows import model
 from solvent.workflows.formats.yaml.reader import all_results
-from solvent.workflows.model import (
-    REQUIRED,
-    Arrived,
-    Claim,
-    Each,
-    Input,
-    Many,
-    Policy,
-    Result,
-    Signalled,
-    Value,
-    Workflow,
-)
 from solvent.workflows.value_checks import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from solvent.workflows.model import Alternative, Argument, Control, Resource, Route, Service, Task, Test
 
-
-def plain_resource(resource: Resource) -> dict[str, Any]:
+def plain_resource(resource: model.Resource) -> dict[str, Any]:
     """Return a resource as a file holds it."""
     found: dict[str, Any] = {}
     if resource.shape is not None:
@@ -44,13 +30,13 @@ def plain_resource(resource: Resource) -> dict[str, Any]:
     return found if resource.undo else found | {"undo": False}
 
 
-def _plain(value: int | str | Input) -> Any:
-    if isinstance(value, Input):
+def _plain(value: int | str | model.Input) -> Any:
+    if isinstance(value, model.Input):
         return f"${value.name}"
     return f"${value}" if isinstance(value, str) and value.startswith("$") else value
 
 
-def plain_claim(claim: Claim) -> dict[str, Any]:
+def plain_claim(claim: model.Claim) -> dict[str, Any]:
     """Return a claim as a file holds it."""
     found: dict[str, Any] = {"resource": claim.resource}
     if claim.mode != "write":
@@ -67,20 +53,20 @@ _STRONG = frozenset(("from", "resource"))
 """The keys that make any mapping one."""
 
 
-def plain_argument(argument: Argument) -> Any:
+def plain_argument(argument: model.Argument) -> Any:
     """Return an argument as a file can hold it; a constant that looks like something else is wrapped."""
     match argument:
-        case Result():
+        case model.Result():
             return {"from": argument.task} | ({} if argument.item is None else {"item": argument.item})
-        case Input():
+        case model.Input():
             return {"input": argument.name} if argument.name.startswith("$") else f"${argument.name}"
-        case Arrived():
+        case model.Arrived():
             return {"arrived": argument.which}
-        case Signalled():
+        case model.Signalled():
             return {"signal": "value"}
-        case Claim():
+        case model.Claim():
             return plain_claim(argument)
-        case Value():
+        case model.Value():
             value = plain_value(argument.value)
             if isinstance(value, str) and value.startswith("$"):
                 return f"${value}"
@@ -115,7 +101,7 @@ def unsayable(message: str, hint: str = "") -> WorkflowProblem:
     return WorkflowProblem("W106", message, hint=hint)
 
 
-def plain_control(control: Control) -> dict[str, Any]:
+def plain_control(control: model.Control) -> dict[str, Any]:
     """Return the words for what a task does besides calling its service, in the order in which they are documented."""
     found: dict[str, Any] = {
         "join": _join(control),
@@ -145,7 +131,7 @@ def _names(names: tuple[str, ...]) -> str | list[str] | None:
     return (names[0] if len(names) == 1 else list(names)) if names else None
 
 
-def _join(control: Control) -> Any:
+def _join(control: model.Control) -> Any:
     word, need = control.join, control.need
     beside: dict[str, Any] = {"cancel": True} if control.cancels_rest else {}
     if control.threads != 1:
@@ -158,7 +144,7 @@ def _join(control: Control) -> Any:
     return {word: need if has_number else True, **beside}
 
 
-def _routes(routes: tuple[Route, ...]) -> Any:
+def _routes(routes: tuple[model.Route, ...]) -> Any:
     if not routes:
         return None
     if all(route.test is None for route in routes):
@@ -168,13 +154,13 @@ def _routes(routes: tuple[Route, ...]) -> Any:
     return [route.task if route.test is None else {route.task: _test(route.test)} for route in routes]
 
 
-def _test(test: Test | None) -> Any:
+def _test(test: model.Test | None) -> Any:
     """Write a condition: its text, or a mapping where there is a function."""
     parts = _parts(test)
     return parts["when"] if set(parts) == {"when"} else parts or None
 
 
-def _parts(test: Test | None) -> dict[str, str]:
+def _parts(test: model.Test | None) -> dict[str, str]:
     if test is None:
         return {}
     found = {} if test.when is None else {"when": test.when}
@@ -185,9 +171,9 @@ def _parts(test: Test | None) -> dict[str, str]:
     return found
 
 
-def _many(many: Many) -> Any:
+def _many(many: model.Many) -> Any:
     count = many.count
-    if isinstance(count, Value) and type(count.value) is int and many == Many(count):
+    if isinstance(count, model.Value) and type(count.value) is int and many == model.Many(count):
         return count.value
     found = {
         "count": None if count is None else plain_argument(count),
@@ -210,7 +196,7 @@ _TO_ESCAPE = re.compile(r'["\\\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\
 _KEY_WORDS = frozenset({"on"})
 
 
-def write_yaml(workflow: Workflow) -> str:
+def write_yaml(workflow: model.Workflow) -> str:
     """Write a workflow as YAML."""
     data = plain_workflow(workflow)
     lines = [f"workflow: {_flow(data['workflow'])}"]
@@ -230,7 +216,7 @@ def write_yaml(workflow: Workflow) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_json(workflow: Workflow, *, indent: int | None = 2) -> str:
+def write_json(workflow: model.Workflow, *, indent: int | None = 2) -> str:
     """Write a workflow as JSON, in the same layout; without `indent` in one line, which is five times as fast."""
     data = plain_workflow(workflow)
     try:
@@ -241,7 +227,7 @@ def write_json(workflow: Workflow, *, indent: int | None = 2) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def plain_workflow(workflow: Workflow) -> dict[str, Any]:
+def plain_workflow(workflow: model.Workflow) -> dict[str, Any]:
     """Return a workflow as mappings, lists, texts and numbers in the layout of the files."""
     found: dict[str, Any] = {"workflow": workflow.name}
     if workflow.inputs:
@@ -273,18 +259,18 @@ def _by_name(what: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def _default(value: Any) -> Any:
     """Write the default of an input: nothing means that there is none, so a default of nothing is wrapped."""
-    if isinstance(value, str) and value == REQUIRED:
+    if isinstance(value, str) and value == model.REQUIRED:
         return None
     if value is None or (isinstance(value, dict) and set(value) == {"default"}):
         return {"default": plain_value(value)}
     return plain_value(value)
 
 
-def _service(service: Service) -> dict[str, Any]:
+def _service(service: model.Service) -> dict[str, Any]:
     kind = service.kind
     options = plain_value(service.options)
     target: Any = service.target or None
-    if isinstance(service.function, Workflow):
+    if isinstance(service.function, model.Workflow):
         target = plain_workflow(service.function)
     elif service.function is not None:
         target = name_of_function(service.function)
@@ -299,17 +285,17 @@ def _service(service: Service) -> dict[str, Any]:
     return found
 
 
-def limits_of(policy: Policy) -> dict[str, Any]:
+def limits_of(policy: model.Policy) -> dict[str, Any]:
     """Return the limits of a policy that differ from the usual ones."""
-    usual = Policy()
-    limits = {key: getattr(policy, key) for key in Policy.__struct_fields__}
+    usual = model.Policy()
+    limits = {key: getattr(policy, key) for key in model.Policy.__struct_fields__}
     return {key: value for key, value in limits.items() if value != getattr(usual, key)}
 
 
-def _task(task: Task) -> dict[str, Any]:
+def _task(task: model.Task) -> dict[str, Any]:
     found: dict[str, Any] = {"service": task.service}
-    if len(task.arguments) and all(isinstance(one, Result) and one.item is None for one in task.arguments):
-        found["from"] = [one.task for one in task.arguments if isinstance(one, Result)]
+    if len(task.arguments) and all(isinstance(one, model.Result) and one.item is None for one in task.arguments):
+        found["from"] = [one.task for one in task.arguments if isinstance(one, model.Result)]
     elif task.arguments:
         found["in"] = [plain_argument(one) for one in task.arguments]
     if task.keywords:
@@ -324,11 +310,11 @@ def _task(task: Task) -> dict[str, Any]:
     return found
 
 
-def _each(each: Each) -> dict[str, Any]:
-    return {each.how: [_each(one) if isinstance(one, Each) else one for one in each.over]}
+def _each(each: model.Each) -> dict[str, Any]:
+    return {each.how: [_each(one) if isinstance(one, model.Each) else one for one in each.over]}
 
 
-def _alternative(one: Alternative) -> dict[str, Any]:
+def _alternative(one: model.Alternative) -> dict[str, Any]:
     found: dict[str, Any] = {"name": one.name, "exits": dict(one.exits)}
     if one.on != ("failure",):
         found["on"] = one.on[0] if len(one.on) == 1 else list(one.on)
@@ -384,6 +370,3 @@ def _quoted(text: str) -> str:
 def _escaped(char: str) -> str:
     short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}.get(char)
     return short if short is not None else f"\\u{ord(char):04x}"
-
-
-__all__ = ["limits_of", "name_of_function", "plain_control", "plain_workflow", "unsayable", "write_json", "write_yaml"]
