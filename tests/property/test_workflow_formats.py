@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import jsonschema
 from hypothesis import given, note
 
 from solvent.workflows.checks import check
 from solvent.workflows.formats.files import load_text, write
 from solvent.workflows.formats.wfformat import RunRecord, TaskRecord, export_run, validate
-from solvent.workflows.formats.yaml.schema import workflow_schema
 from solvent.workflows.formats.yaml.writer import plain_workflow
 from tests.property.amounts import examples
 from tests.property.written_workflows import workflows
+from tests.unit.workflows.schema import VALIDATOR
 
 if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
-
-VALIDATOR = jsonschema.Draft202012Validator(workflow_schema())
 
 
 def read_back(workflow: Workflow, suffix: str) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema
 import pytest
 
 from solvent.errors import WorkflowProblem
 from solvent.source import Source
 from solvent.workflows.formats.files import load_text
-from solvent.workflows.formats.yaml.schema import workflow_schema
 from solvent.workflows.formats.yaml.tree import tree_of
 from solvent.workflows.formats.yaml.writer import plain_workflow, write_json, write_yaml
 from solvent.workflows.model import (
@@ -29,6 +27,7 @@ from solvent.workflows.model import (
 )
 from tests.repo.project import ROOT
 from tests.repo.snippets import blocks_of
+from tests.unit.workflows.schema import VALIDATOR
 
 HEAD = "patterns: {majority: majority.hocl}\n"
 PAGE = ROOT / "docs" / "reference" / "workflow-files.md"
@@ -56,7 +55,7 @@ def written(control: Control) -> dict[str, Any]:
 def is_valid(words: str) -> bool:
     """Say whether the schema accepts a task with some words."""
     data = tree_of(Source(f"tasks: {{T: {{service: s, {words}}}}}", "w.yaml")).data
-    return bool(jsonschema.Draft202012Validator(workflow_schema()).is_valid(data))
+    return bool(VALIDATOR.is_valid(data))
 
 
 OVER_THREE = Test("result > 3")
@@ -176,7 +175,7 @@ def test_arguments(text: str, argument: Any) -> None:
     assert task.arguments == (argument,)
     data = plain_workflow(Workflow("w", (task,)))
     assert data["tasks"]["T"]["in"] == tree_of(Source(f"[{text}]", "w.yaml")).data
-    jsonschema.validate(data, workflow_schema())
+    VALIDATOR.validate(data)
 
 
 def test_locks_and_patterns_of_a_workflow() -> None:
