@@ -38,7 +38,7 @@ def test_writing_then_reading_is_identity(workflow: Workflow) -> None:
 @given(workflows(is_controlled=True))
 def test_control_flow_is_written_and_read(workflow: Workflow) -> None:
     """A workflow whose tasks join, split, repeat, wait and cancel reads back as itself."""
-    assert {read_back(workflow, suffix) for suffix in (".yaml", ".json")} == {repr(workflow)}
+    assert {read_back(workflow, suffix) for suffix in (".yaml", ".json", ".hocl")} == {repr(workflow)}
 
 
 @examples(20)

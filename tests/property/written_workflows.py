@@ -28,7 +28,8 @@ from solvent.workflows.model import (
 )
 
 _texts = st.text(st.characters(codec="utf-8"), max_size=5)
-_awkward = ["on", "no", "null", "in", "one", "SRC", "DOT", "INPUT", "1", "$x", "from", "T 1", "é", "a:b", "<<", "NAME"]
+_awkward = ["on", "no", "null", "in", "one", "SRC", "DOT", "INPUT", "1", "$x", "from", "T 1", "é", "a:b", "<<", "NAME",
+            "TRANSIENT", "ALL", "ANY", "CANCEL", "THREADS", "LOCKS", "ARRIVED", "PREDICATE", "NULL"]  # fmt: skip
 # Mostly plain names, some that a format must quote: keywords, reserved symbols, signs, other scripts.
 names = st.one_of(
     st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,3}", fullmatch=True), st.sampled_from(_awkward), _texts.filter(bool)
@@ -53,7 +54,20 @@ policies = st.builds(
     max_lost=st.integers(0, 20),
 )
 _conditions = st.sampled_from(
-    ["result < 0.9", "result<1", "result < 1 || result > 3", "length(result) == 0", "nonsense ("]
+    [
+        "result < 0.9",
+        "result<1",
+        "result < 1 || result > 3",
+        "length(result) == 0",
+        "nonsense (",
+        "!result",
+        "result",
+        "true",
+        '"text"',
+        "T1",
+        "(1, 2)",
+        "(FAILED in result) && 1 < result",
+    ]
 )
 _causes = st.lists(st.sampled_from(["failure", "timeout", "condition"]), min_size=1, max_size=3, unique=True).map(tuple)
 _ways = st.sampled_from(["dot", "cross"])

@@ -9,15 +9,12 @@ import pytest
 from solvent.cli.workflows import is_workflow
 from solvent.errors import SolventError
 from solvent.source import Source
-from solvent.workflows.checks import check
 from solvent.workflows.formats.chws import is_chws, read
-from solvent.workflows.formats.files import load, load_text
+from solvent.workflows.formats.files import load_text
 from solvent.workflows.model import (
-    Alternative,
     Arrived,
     Control,
     Each,
-    Input,
     Result,
     Route,
     Task,
@@ -65,17 +62,6 @@ def test_figure_5() -> None:
     )
 
 
-def test_parallel_split() -> None:
-    """A result is passed to every DEST; a constant is an argument."""
-    text = f"ChWS1 : <CALL : F, PARAM : <3, x>, DEST : A, DEST : B, {PASSES}>, A : <CALL : G, invokeServ>"
-    tasks = tasks_of(f"{text}, B : <CALL : H, PARAM : <7>, invokeServ>")
-    assert tasks == {
-        "ChWS1": Task("ChWS1", "F", (Value(3), Input("x"))),
-        "A": Task("A", "G", (Result("ChWS1"),)),
-        "B": Task("B", "H", (Value(7), Result("ChWS1"))),
-    }
-
-
 def joined(inside: str, prepare: str) -> Task:
     """Read a service that joins two others."""
     source = f"<DEST : ChWS3, invokeServ, passInfo, {prepare}>"
@@ -88,23 +74,6 @@ def test_synchronization() -> None:
     assert joined(inside, "preparePass") == Task("ChWS3", "S3", (Result("ChWS2"), Result("ChWS1")))
 
 
-@pytest.mark.parametrize(
-    "inside, prepare, join, which",
-    [
-        ("discr_setFlag", "discr_preparePass", "first", "one"),
-        ("sm_setFlag", "sm_preparePass", "first", "one"),
-        ("syncMerge, syncMg_setFlag, SYNCMG_INBOX : <>", "syncMg_preparePass", "active", "all"),
-        ("mm_reset, lockReset_End, RESET : <invokeServ>, LOCKED : 0", "preparePass", "any", "one"),
-    ],
-    ids=["discriminator", "simple merge", "synchronization merge", "multi merge"],
-)
-def test_joins(inside: str, prepare: str, join: str, which: str) -> None:
-    """The rules of a service say how it joins; it is called with what arrived."""
-    arrived = Arrived("all") if which == "all" else Arrived()
-    expected = Task("ChWS3", "S3", (arrived,), after=("ChWS1", "ChWS2"), control=Control(join=join))
-    assert joined(inside, prepare) == expected
-
-
 def test_rules_that_take_one_result_each() -> None:
     """A service that each of two results can call is called for each."""
     inside = ", ".join(f"(replace RESULT : ChWS{n} : <v> by CALL : S3, PARAM : <v>)" for n in (1, 2))
@@ -113,14 +82,6 @@ def test_rules_that_take_one_result_each() -> None:
 
 
 OTHERS = "A : <CALL : F>, B : <CALL : F>, C : <CALL : F>"
-
-
-def test_exclusive_choice() -> None:
-    """Rules that take the same molecule exclude each other; one without a condition is what is left."""
-    found = control_of(
-        "(replace-one p by COND_PASS : 1, DEST : B), (replace-one p by COND_PASS : 1, DEST : A if p > 3)", OTHERS
-    )
-    assert found == Control(split="one", routes=(Route("A", Test("result > 3")), Route("B")))
 
 
 def test_exclusive_choice_to_several() -> None:
@@ -163,40 +124,12 @@ def test_destinations_beside_conditions() -> None:
     assert control_of(f"{rule}, passInfo", OTHERS) == Control(split="some", routes=routes)
 
 
-def test_multi_choice_and_synchronization_merge() -> None:
-    """The whole of figure 11: the choice says which branches are active, the merge waits for those."""
-    one, other = (
-        f"(replace-one p{n} by COND_PASS : 1, DEST : ChWS{n}, SYNCMG_SRC : <ChWS{n}> if p{n} > {n})" for n in (2, 3)
-    )
-    between = "<DEST : ChWS4, invokeServ, passInfo, syncMg_preparePass>"
-    last = "<invokeServ, syncMerge, syncMg_setFlag, SYNCMG_INBOX : <>, SYNCMG_SRC : <>>"
-    tasks = tasks_of(
-        f"ChWS1 : <invokeServ, preparePass, passInfoCond, {one}, {other}>,"
-        f" ChWS2 : {between}, ChWS3 : {between}, ChWS4 : {last}"
-    )
-    routes = (Route("ChWS2", Test("result > 2")), Route("ChWS3", Test("result > 3")))
-    assert tasks["ChWS1"].control == Control(split="some", routes=routes)
-    assert tasks["ChWS2"] == Task("ChWS2", "S2", (Result("ChWS1"),))
-    assert tasks["ChWS4"].control == Control(join="active")
-
-
 def test_multi_merge_area() -> None:
     """Every service of the area can run again, also one with a single source."""
     resets = "RESET : <DEST : ChWS2>, mm_reset, mm_lockReset"
     tasks = tasks_of(f"ChWS1 : <DEST : ChWS2, {PASSES}, {resets}>, ChWS2 : <invokeServ, mm_reset, lockReset_End>")
     assert tasks["ChWS1"].control is None
     assert tasks["ChWS2"] == Task("ChWS2", "S2", (Arrived(),), after=("ChWS1",), control=Control(join="any"))
-
-
-def test_cancel_activity() -> None:
-    """A service that fails hands over to another one, which ends the case."""
-    workflow = read_text(
-        '<ChWS1 : <invokeServ, passInfoCancel, CANCEL_CHWS : ChWS9, CANCEL : <ERROR : "lost">>,'
-        ' ChWS9 : <invokeServ>, SERVICE : S1 : <PYTHON : "m:f">, SERVICE : S9 : <PYTHON : "m:g">>'
-    )
-    assert workflow.alternatives == (Alternative("cancel ChWS1", {"ChWS1": "ChWS9"}),)
-    assert workflow.task("ChWS9") == Task("ChWS9", "S9", (Value("lost"),), control=Control(ends="cancelled"))
-    assert [problem.message for problem in check(workflow)] == []
 
 
 def test_a_service_that_cancels_may_lead_on() -> None:
@@ -217,36 +150,7 @@ def test_iteration_strategies(how: str, rules: str) -> None:
     assert joined(inside, "preparePass").each == each
 
 
-def test_global_variables() -> None:
-    """A multiplet at the top can be named by rules and in PARAM; it is an input with a default."""
-    workflow = read_text(
-        "<LIMIT : 3 ^ inf, (RATE : 0.5)^1, ChWS1 : <PARAM : <LIMIT>, DEST : ChWS2>,"
-        " ChWS2 : <replace RESULT : ChWS1 : v, LIMIT : l, RATE : r by CALL : S2, PARAM : <v, l, r, 7>>>"
-    )
-    assert workflow.inputs == {"LIMIT": 3, "RATE": 0.5}
-    assert workflow.tasks == (
-        Task("ChWS1", "S1", (Input("LIMIT"),)),
-        Task("ChWS2", "S2", (Result("ChWS1"), Input("LIMIT"), Input("RATE"), Value(7))),
-    )
-
-
 # --- The example of section 5, and files.
-
-
-def test_section_5() -> None:
-    """The seven services of the paper's example."""
-    loaded = load(EXAMPLE)
-    routes = (Route("ChWS5", Test("result > 3")), Route("ChWS6", Test("result > 3")))
-    assert loaded.workflow.tasks == (
-        Task("ChWS1", "S1", (Value(7),)),
-        Task("ChWS2", "S2", (Result("ChWS1"),)),
-        Task("ChWS3", "S3", (Result("ChWS1"),)),
-        Task("ChWS4", "S4", (Result("ChWS2"), Result("ChWS3")), control=Control(split="some", routes=routes)),
-        Task("ChWS5", "S5", (Result("ChWS4"),)),
-        Task("ChWS6", "S6", (Result("ChWS4"),)),
-        Task("ChWS7", "S7", (Arrived(),), after=("ChWS5", "ChWS6"), control=Control(join="first")),
-    )
-    assert check(loaded.workflow, loaded.places) == []
 
 
 def test_a_file_is_recognised() -> None:

@@ -42,11 +42,6 @@ def test_writing_yaml_gives_one_line_for_each_part() -> None:
     assert write_yaml(DIAMOND) == YAML
 
 
-def test_json_holds_the_same_as_yaml() -> None:
-    """A JSON file in the same layout gives the same workflow."""
-    assert load_text(write_json(DIAMOND), name="w.json").workflow == DIAMOND
-
-
 @pytest.mark.parametrize("suffix", [".yaml", ".yml", ".json", ".hocl"])
 def test_every_suffix_is_written_and_loaded(suffix: str, tmp_path: Path) -> None:
     """What is written for a suffix loads from a file with that suffix as the same workflow."""
@@ -116,12 +111,6 @@ def test_each_names_keywords() -> None:
     """An argument given by keyword can be named by it."""
     task = task_of("{service: s, in: [[1]], with: {k: [2]}, each: {dot: [0, k]}}")
     assert task.each == Each("dot", (0, 1))
-
-
-def test_a_default_of_nothing_is_wrapped() -> None:
-    """An input whose default is nothing differs from one that has no default."""
-    workflow = Workflow("w", (), inputs={"a": None, "b": {"default": 1}})
-    assert load_text(write_yaml(workflow)).workflow == workflow
 
 
 def test_a_workflow_may_stand_inside_a_service() -> None:
