@@ -13,13 +13,13 @@ import sys
 from argparse import ArgumentTypeError
 from typing import IO, TYPE_CHECKING
 
+from solvent.cli.arguments import MAX_PORT, add_log, add_otel, at_least, parser_for, seconds
 from solvent.cli.finding import any_file
-from solvent.cli.loading import MAX_PORT, add_log, add_otel, at_least, parser_for, seconds
+from solvent.cli.interrupt import begin
 from solvent.cli.log import Log
 from solvent.cli.observed import Observed
-from solvent.cli.recording import NOWHERE, open_patiently
+from solvent.cli.records import NOWHERE, open_patiently
 from solvent.cli.secrecy import VARIABLE, redacted
-from solvent.cli.starting import begin
 from solvent.cli.workflows import add_scale
 from solvent.errors import AgentProblem, Misuse, StoreError
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from solvent.cli.agent_runs import find_run_of_agents, report_of_run, run_as_json, runs_of_agents, write_run
-from solvent.cli.recording import local_time
+from solvent.cli.records import local_time
 from solvent.cli.render import write, write_json
-from solvent.cli.summary import write_report_as_json, write_results, write_summary
+from solvent.cli.report import write_report_as_json, write_results, write_summary
 from solvent.errors import AgentProblem, RecordProblem
 from solvent.runs.agents.looking import existing, see_run
 from solvent.runs.agents.plans import end, ending_of, plan_of, workflow_of

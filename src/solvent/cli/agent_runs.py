@@ -8,11 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.live import view_for
-from solvent.cli.recording import local_time
+from solvent.cli.records import local_time
 from solvent.cli.render import complain, counted, write, write_json
+from solvent.cli.report import write_report_as_json, write_results, write_summary
 from solvent.cli.secrecy import shown
-from solvent.cli.summary import write_report_as_json, write_results, write_summary
-from solvent.cli.watching import Watch
+from solvent.cli.watch import Watch
 from solvent.errors import INTERRUPTED, AgentProblem, RecordProblem, StoreError, WorkflowFailed
 from solvent.runs.agents.following import Following
 from solvent.runs.agents.lacking import lacking, needs_of

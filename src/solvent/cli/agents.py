@@ -7,8 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import agent_as_json, write_agents
-from solvent.cli.loading import add_format, parser_for, seconds
-from solvent.cli.recording import NOWHERE, absolute
+from solvent.cli.arguments import add_format, parser_for, seconds
+from solvent.cli.records import NOWHERE, absolute
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import VARIABLE, shown
 from solvent.errors import AgentProblem, StoreError

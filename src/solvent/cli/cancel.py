@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent_records import cancel_run, list_runs
-from solvent.cli.loading import add_format, parser_for, seconds
+from solvent.cli.arguments import add_format, parser_for, seconds
 from solvent.cli.program_records import cancel_program, list_programs
-from solvent.cli.recording import add_run, add_store, card_as_json, open_records, said_store
+from solvent.cli.records import add_run, add_store, card_as_json, open_records, said_store
 from solvent.cli.render import write, write_json
 from solvent.errors import Misuse, RecordProblem
 from solvent.runs.records.runs import all_runs, cancel, find

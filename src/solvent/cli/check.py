@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.arguments import add_format, add_functions, load_functions, parser_for, read_standard_input
 from solvent.cli.finding import any_file
-from solvent.cli.loading import add_format, add_functions, load_functions, parser_for, read_standard_input
 from solvent.cli.render import counted, show_error, write, write_doubt, write_json
 from solvent.cli.workflows import is_workflow
 from solvent.errors import SolventError

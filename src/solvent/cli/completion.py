@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import parser_for
+from solvent.cli.arguments import parser_for
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -41,7 +41,7 @@ def parser() -> ArgumentParser:
 
 def _print_runs(arguments: list[str]) -> int:
     """Print the names of runs; whatever is wrong is told by the command that is typed, and not while typing."""
-    from solvent.cli.recording import add_store, place_of
+    from solvent.cli.records import add_store, place_of
     from solvent.errors import SolventError
 
     parser = parser_for(f"completion {_RUNS}", "Print the names of runs.")

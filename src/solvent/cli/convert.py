@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.loading import parser_for
+from solvent.cli.arguments import parser_for
 from solvent.cli.render import harmless_json, write_program
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_workflow, refuse
 from solvent.errors import Misuse, WorkflowProblem

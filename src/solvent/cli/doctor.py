@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import add_format, parser_for
-from solvent.cli.recording import add_store
+from solvent.cli.arguments import add_format, parser_for
+from solvent.cli.records import add_store
 from solvent.cli.render import write, write_json
 from solvent.cli.secrecy import VARIABLE
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from solvent.cli.recording import FILE, FOLDER, NOWHERE, absolute
+from solvent.cli.records import FILE, FOLDER, NOWHERE, absolute
 from solvent.cli.secrecy import VARIABLE, shown
 from solvent.errors import NoStore, SolventError, install_hint
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.arguments import add_format, add_program, at_least, load_program, parser_for, seconds
 from solvent.cli.explore_properties import (
     properties_as_json,
     read_never,
@@ -17,9 +18,8 @@ from solvent.cli.explore_properties import (
     write_violation,
 )
 from solvent.cli.finding import any_file, program_file
-from solvent.cli.loading import add_format, add_program, at_least, load_program, parser_for, seconds
 from solvent.cli.render import complain, counted, shortened, write, write_json
-from solvent.cli.watching import Watch
+from solvent.cli.watch import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.engine.explore import MAX_STATES, Exploration, describe_state, explore
 from solvent.errors import INTERRUPTED, LimitReached

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.explore import complain_unfinished, stopper
 from solvent.cli.render import complain, counted, shortened, write, write_json
-from solvent.cli.watching import Watch, prints_to_standard_error
+from solvent.cli.watch import Watch, prints_to_standard_error
 from solvent.cli.workflows import inputs_of, load_workflow, refuse
 from solvent.runs.causality import check_statements, violations
 from solvent.runs.exploring import Orders, explore_workflow

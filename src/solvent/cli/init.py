@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import parser_for
+from solvent.cli.arguments import parser_for
 from solvent.cli.render import write
 from solvent.errors import Misuse
 

@@ -10,8 +10,8 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
-from solvent.cli.board import MARKS, STYLES, Board
 from solvent.cli.render import complain, counted, harmless, shortened, write
+from solvent.cli.task_states import MARKS, STYLES, Board
 
 if TYPE_CHECKING:
     from argparse import Namespace

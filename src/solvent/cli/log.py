@@ -12,8 +12,8 @@ import os
 import time
 from typing import IO, TYPE_CHECKING, Any
 
+from solvent.cli.arguments import LEVELS
 from solvent.cli.live import View
-from solvent.cli.loading import LEVELS
 from solvent.cli.secrecy import shown
 from solvent.runs.report import problem_of, state_of
 from solvent.services.observer import CallSeen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.agent_records import happened, latest_run
-from solvent.cli.loading import add_format, parser_for
-from solvent.cli.recording import add_run, add_store, local_time, open_records
+from solvent.cli.arguments import add_format, parser_for
+from solvent.cli.records import add_run, add_store, local_time, open_records
 from solvent.cli.render import shortened, write, write_json
 from solvent.errors import Misuse, nearest
 from solvent.runs.records.history import history

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import add_functions, load_functions, parser_for
+from solvent.cli.arguments import add_functions, load_functions, parser_for
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -15,9 +15,9 @@ import os
 import sys
 from itertools import pairwise
 
-from solvent.cli.starting import begin, end_at_once
+from solvent.cli.interrupt import begin, end_at_once
 
-# Little is imported here: see `starting`.
+# Little is imported here: see `interrupt`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from solvent.cli.tracing import tracing_for
+from solvent.cli.spans import tracing_for
 from solvent.services.observer import observers_as_one
 
 if TYPE_CHECKING:

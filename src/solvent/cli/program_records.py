@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.recording import local_time, said_store
+from solvent.cli.records import local_time, said_store
 from solvent.cli.render import counted, write, write_json
 from solvent.cli.secrecy import shown
 from solvent.errors import StoreError

@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from solvent.cli.arguments import add_functions, load_functions, parser_for
 from solvent.cli.finding import program_file
-from solvent.cli.loading import add_functions, load_functions, parser_for
 from solvent.cli.render import show_error, write
 from solvent.cli.session import COMMANDS, Session
 from solvent.errors import SolventError

@@ -6,12 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent_records import latest_run, replay_run
-from solvent.cli.loading import add_format, parser_for
-from solvent.cli.recording import add_run, add_store, open_records
+from solvent.cli.arguments import add_format, parser_for
+from solvent.cli.records import add_run, add_store, open_records
 from solvent.cli.render import write
+from solvent.cli.report import write_report_as_json, write_results, write_summary
 from solvent.cli.resume import workflow_of
 from solvent.cli.run_workflow import Tracer, exit_code
-from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.workflows import folder_of
 from solvent.errors import RecordProblem
 from solvent.runs.records import Journal, recorded_run

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.cli.agent_runs import latest_of_agents
+from solvent.cli.arguments import add_format, add_log, add_otel, parser_for, seconds
 from solvent.cli.exporting import write_recorded_trace
-from solvent.cli.loading import add_format, add_log, add_otel, parser_for, seconds
-from solvent.cli.recording import add_run, add_store, card_as_json, local_time, open_records
+from solvent.cli.records import add_run, add_store, card_as_json, local_time, open_records
 from solvent.cli.render import write, write_json
+from solvent.cli.report import plain, write_results
 from solvent.cli.run_agents import add_agents, add_wfformat, resume_by_agents
 from solvent.cli.run_workflow import execute
-from solvent.cli.summary import plain, write_results
 from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
 from solvent.errors import RecordProblem
 from solvent.runs.records.cards import digest_of, report_of, summary_of

@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.finding import any_file
-from solvent.cli.loading import (
+from solvent.cli.arguments import (
     add_format,
     add_functions,
     add_limits,
@@ -20,9 +19,10 @@ from solvent.cli.loading import (
     load_to_run,
     parser_for,
 )
+from solvent.cli.finding import any_file
+from solvent.cli.interrupt import begin, raise_if_interrupted
 from solvent.cli.render import counted, show_error, write, write_json, write_program, write_reaction
-from solvent.cli.starting import begin, raise_if_interrupted
-from solvent.cli.watching import Watch
+from solvent.cli.watch import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.errors import Misuse, NameProblem, ReactionFailed, SolventError, TooLarge
 from solvent.hocl.embedded import Run

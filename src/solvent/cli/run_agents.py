@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.agent import check_ttl, refuse_uncallable
 from solvent.cli.agent_runs import find_run_of_agents, refuse_without_agents, tell_end, watch_run
-from solvent.cli.loading import add_format, add_log, add_otel, at_least, log_words, parser_for, seconds
-from solvent.cli.recording import hints_with_store, open_patiently, said_store, url_of
+from solvent.cli.arguments import add_format, add_log, add_otel, at_least, log_words, parser_for, seconds
+from solvent.cli.records import hints_with_store, open_patiently, said_store, url_of
 from solvent.cli.render import write
 from solvent.cli.secrecy import VARIABLE
 from solvent.cli.submit import add_place

@@ -7,8 +7,8 @@ import sys
 from argparse import SUPPRESS, Action
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.arguments import add_format, at_least, load_functions, load_to_run, parser_for, seconds
 from solvent.cli.finding import any_file
-from solvent.cli.loading import add_format, at_least, load_functions, load_to_run, parser_for, seconds
 from solvent.cli.render import complain, counted, show_error, write, write_json
 from solvent.cli.run_shared import add_shared, add_tls, is_shared, refuse_workflow, shared, tls_of
 from solvent.errors import Misuse, ReactionFailed, SolventError

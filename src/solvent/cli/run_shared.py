@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from solvent.cli.loading import at_least, load_functions, load_to_run, seconds
-from solvent.cli.recording import NOWHERE
+from solvent.cli.arguments import at_least, load_functions, load_to_run, seconds
+from solvent.cli.records import NOWHERE
 from solvent.cli.render import write
 from solvent.cli.secrecy import VARIABLE
 from solvent.cli.workflows import is_workflow

@@ -3,7 +3,7 @@
 0  done     1  a task failed, the case was cancelled, or something waits for ever     2  bad input
 3  a limit was reached     130  Ctrl-C
 
-What happens is recorded (see `recording`), so that `solvent resume` can go on with a run that was stopped.
+What happens is recorded (see `records`), so that `solvent resume` can go on with a run that was stopped.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.exporting import write_trace
+from solvent.cli.interrupt import raise_if_interrupted
 from solvent.cli.live import view_for
-from solvent.cli.recording import add_store_to_hint, begin_record, tell_how_to_resume, tell_of_record
+from solvent.cli.records import add_store_to_hint, begin_record, tell_how_to_resume, tell_of_record
 from solvent.cli.render import complain, write_reaction
-from solvent.cli.starting import raise_if_interrupted
-from solvent.cli.summary import write_report_as_json, write_results, write_summary
-from solvent.cli.tracing import tracing_for
-from solvent.cli.watching import Watch, prints_to_standard_error
+from solvent.cli.report import write_report_as_json, write_results, write_summary
+from solvent.cli.spans import tracing_for
+from solvent.cli.watch import Watch, prints_to_standard_error
 from solvent.cli.workflows import folder_of, inputs_of, load_sound, load_to_run, refuse, show_problems
 from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError, StoreError
 from solvent.runs.api import signal_options

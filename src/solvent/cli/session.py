@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.finding import program_file
 from solvent.cli.render import counted, show_error, write, write_reaction
-from solvent.cli.watching import Watch
+from solvent.cli.watch import Watch
 from solvent.cli.why import complain_unmade, explain, write_tree
 from solvent.engine.trace import Recorder
 from solvent.errors import Misuse, SolventError

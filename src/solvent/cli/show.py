@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solvent.cli.arguments import add_program, at_least, load_program, parser_for, seconds
 from solvent.cli.finding import any_file
-from solvent.cli.loading import add_program, at_least, load_program, parser_for, seconds
-from solvent.cli.picturing import add_picture, columns, format_of, write_picture
+from solvent.cli.picture import add_picture, columns, format_of, write_picture
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, inputs_of, is_workflow, load_workflow, refuse
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _write(graph: Graph, form: str, options: Namespace) -> None:
 def _states(options: Namespace) -> tuple[Graph, int]:
     """Explore a program."""
     from solvent.cli.explore import complain_unfinished, stopper
-    from solvent.cli.watching import Watch
+    from solvent.cli.watch import Watch
     from solvent.engine.explore import Exploration, explore
     from solvent.engine.picturing import graph_of_states
 
@@ -92,7 +92,7 @@ def _states(options: Namespace) -> tuple[Graph, int]:
 def _orders(options: Namespace) -> tuple[Graph, int]:
     """Explore a workflow."""
     from solvent.cli.explore import complain_unfinished, stopper
-    from solvent.cli.watching import Watch, prints_to_standard_error
+    from solvent.cli.watch import Watch, prints_to_standard_error
     from solvent.runs.exploring import Orders, explore_workflow
     from solvent.runs.picturing import graph_of_orders
 

@@ -6,12 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.agent_records import list_runs, show_status, write_runs
-from solvent.cli.board import MARKS, STYLES
-from solvent.cli.loading import add_format, parser_for
+from solvent.cli.arguments import add_format, parser_for
 from solvent.cli.program_records import list_programs, show_program, write_programs
-from solvent.cli.recording import add_run, add_store, card_as_json, local_time, open_records, said_store, state_of
+from solvent.cli.records import add_run, add_store, card_as_json, local_time, open_records, said_store, state_of
 from solvent.cli.render import counted, shortened, write, write_json
 from solvent.cli.secrecy import shown as safe
+from solvent.cli.task_states import MARKS, STYLES
 from solvent.runs.records.cards import report_of, summary_of
 from solvent.runs.records.history import states_of
 from solvent.runs.records.runs import all_runs, find

@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import add_format, parser_for, port
+from solvent.cli.arguments import add_format, parser_for, port
 from solvent.cli.render import complain, write, write_json
 from solvent.errors import StoreError
 

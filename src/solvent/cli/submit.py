@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import tell_submitted
-from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.arguments import add_format, at_least, parser_for
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_to_run
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _SAYS = (
 def main(arguments: list[str]) -> int:
     """Submit."""
     options = parser().parse_args(arguments)
-    from solvent.cli.recording import hints_with_store, store_for
+    from solvent.cli.records import hints_with_store, store_for
     from solvent.runs.agents.submitting import give_to_agents
     from solvent.runs.records.runs import new_name
 
@@ -47,7 +47,7 @@ def parser() -> ArgumentParser:
 
 def add_place(parser: ArgumentParser, max_places: int) -> None:
     """Add --store, --name, --places and --no-sync."""
-    from solvent.cli.recording import add_store
+    from solvent.cli.records import add_store
 
     add_store(parser)
     add = parser.add_argument

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.cli.agent_records import happened, latest_run
 from solvent.cli.agent_runs import report_of_run
-from solvent.cli.loading import parser_for
-from solvent.cli.picturing import add_picture, columns, format_of, write_picture
-from solvent.cli.recording import add_run, add_store, open_records, state_of
+from solvent.cli.arguments import parser_for
+from solvent.cli.picture import add_picture, columns, format_of, write_picture
+from solvent.cli.records import add_run, add_store, open_records, state_of
 from solvent.cli.render import write
 from solvent.pictures.timeline import lines, timeline_drawn, written_time
 from solvent.runs.records.timing import timeline_of, times_of

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.loading import add_format, parser_for, seconds
+from solvent.cli.arguments import add_format, parser_for, seconds
 from solvent.cli.render import complain, harmless, write, write_json
 from solvent.errors import Misuse
 

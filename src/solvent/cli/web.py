@@ -9,8 +9,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import parser_for, port
-from solvent.cli.recording import add_store, place_of
+from solvent.cli.arguments import parser_for, port
+from solvent.cli.records import add_store, place_of
 from solvent.cli.render import complain, write
 from solvent.cli.secrecy import redacted
 from solvent.errors import Misuse, install_hint

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import (
+from solvent.cli.arguments import (
     add_format,
     add_limits,
     add_program,
@@ -18,7 +18,7 @@ from solvent.cli.loading import (
     parser_for,
 )
 from solvent.cli.render import Piece, complain, counted, reaction_pieces, shortened, show_error, write, write_json
-from solvent.cli.watching import Watch
+from solvent.cli.watch import Watch
 from solvent.cli.workflows import refuse
 from solvent.engine.trace import Recorder
 from solvent.errors import SolventError

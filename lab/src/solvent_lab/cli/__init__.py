@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import parser_for
+from solvent.cli.arguments import parser_for
 from solvent.errors import Misuse, nearest
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from solvent.cli.arguments import add_format, at_least, parser_for
 from solvent.cli.explore_properties import properties_as_json, write_counterparts, write_violation
-from solvent.cli.loading import add_format, at_least, parser_for
 from solvent.cli.render import complain, counted, write, write_json
-from solvent.cli.watching import Watch
+from solvent.cli.watch import Watch
 from solvent.engine.explore import MAX_STATES, Exploration
 from solvent.engine.properties import Never, Refines
 from solvent.errors import ReactionFailed

@@ -11,9 +11,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.arguments import add_format, at_least, parser_for
 from solvent.cli.render import complain, counted, write, write_json
-from solvent.cli.watching import Watch
+from solvent.cli.watch import Watch
 from solvent.errors import INTERRUPTED, Misuse, install_hint
 
 if TYPE_CHECKING:

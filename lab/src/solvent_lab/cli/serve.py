@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import parser_for
+from solvent.cli.arguments import parser_for
 from solvent.cli.secrecy import SECRET_VARIABLE, secret_from
 from solvent.errors import Misuse
 

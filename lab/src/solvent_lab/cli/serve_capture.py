@@ -9,7 +9,7 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import load_functions, parser_for
+from solvent.cli.arguments import load_functions, parser_for
 from solvent.cli.render import complain
 from solvent.cli.run_shared import add_tls, tls_of
 from solvent.errors import NodeProblem

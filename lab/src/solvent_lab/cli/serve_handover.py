@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.loading import add_format, at_least, parser_for, seconds
+from solvent.cli.arguments import add_format, at_least, parser_for, seconds
 from solvent.cli.render import complain, write, write_json
 from solvent.errors import INTERRUPTED, Misuse
 

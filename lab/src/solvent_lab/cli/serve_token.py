@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from solvent.cli.loading import add_format, at_least, parser_for, seconds
+from solvent.cli.arguments import add_format, at_least, parser_for, seconds
 from solvent.cli.render import complain, shortened, show_error, write, write_json
 from solvent.errors import INTERRUPTED, LockLost, Misuse, SolventError
 from solvent_lab.cli.serve import add_secret, given_secret, hints_of_options

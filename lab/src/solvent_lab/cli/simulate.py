@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.arguments import add_format, at_least, parser_for
 from solvent.cli.render import complain, write, write_json
 from solvent.errors import INTERRUPTED, Misuse
 
@@ -165,7 +165,7 @@ def _replay(name: str, arguments: Sequence[str]) -> str:
 
 
 def _simulate(protocol: Simulated, options: Namespace) -> int:
-    from solvent.cli.watching import Watch
+    from solvent.cli.watch import Watch
     from solvent_lab.simulator.many import Gathered, run_many
 
     if options.diagram is not None:
@@ -184,7 +184,7 @@ def _simulate(protocol: Simulated, options: Namespace) -> int:
 
 def _drawn(protocol: Simulated, options: Namespace) -> Any:
     """Run once, and draw its first messages."""
-    from solvent.cli.picturing import columns, form_of_file
+    from solvent.cli.picture import columns, form_of_file
     from solvent.cli.render import harmless
     from solvent.hocl.program_file import write_whole
     from solvent_lab.diagram import Conversation, draw

@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.loading import at_least
+from solvent.cli.arguments import at_least
 from solvent.cli.render import counted
 from solvent.errors import Misuse
 from solvent_lab.cli.simulate import part

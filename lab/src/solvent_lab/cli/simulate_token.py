@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.loading import at_least
+from solvent.cli.arguments import at_least
 from solvent.cli.render import counted
 from solvent.errors import Misuse
 from solvent_lab.cli.simulate import number, part

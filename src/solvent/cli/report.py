@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.board import MARKS, STATES, STYLES, repeatable
 from solvent.cli.render import counted, shortened, show_error, write, write_json
+from solvent.cli.task_states import MARKS, STATES, STYLES, repeatable
 from solvent.errors import WorkflowFailed
 from solvent.hocl.json_fields import error_as_json
 from solvent.values.text import form_of
