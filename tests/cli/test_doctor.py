@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent import __version__
-from solvent.cli.examining import EXTRAS
+from solvent.cli.doctor import EXTRAS
 from solvent.errors import install_hint
 from solvent.store import open_store
 from solvent.store.server import Plan, Server

@@ -8,10 +8,10 @@ A test compares what is written with what would be written, so the page cannot s
 from __future__ import annotations
 
 import re
-from argparse import SUPPRESS
+from argparse import SUPPRESS, _SubParsersAction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.completing import parsers_of
 from solvent.cli.main import COMMANDS
 from solvent_lab.cli import WORDS
 from tests.repo.project import ROOT
@@ -35,14 +35,16 @@ def made() -> str:
     parts = [_INTRO]
     for command, says in COMMANDS.items():
         parts.append(f"\n## {command}\n\n{says[0].upper()}{says[1:]}.\n")
-        parser, variants = parsers_of(f"solvent.cli.{command.replace('-', '_')}")
+        parser = import_module(f"solvent.cli.{command}").parser()
         parts.append(_section(parser, ""))
-        parts += [_section(one, f"{command} {words}") for words, one in variants.items()]
+        words = [one for one in parser._actions if isinstance(one, _SubParsersAction)]
+        parts += [_section(one, f"{command} {word}") for action in words for word, one in action.choices.items()]
     parts.append("\n## lab\n\nThe words of the package `solvent-lab`.\n")
     for word in WORDS:
-        parser, variants = parsers_of(f"solvent_lab.cli.{word}")
+        module = import_module(f"solvent_lab.cli.{word}")
         # What comes first names a protocol, and has no options of its own.
-        behind = {f"{word} {name}": one for name, one in variants.items()} or {word: parser}
+        variants = module.variants() if hasattr(module, "variants") else {}
+        behind = {f"{word} {name}": one for name, one in variants.items()} or {word: module.parser()}
         parts += [_section(one, f"lab {words}") for words, one in behind.items()]
     return "".join(parts)
 

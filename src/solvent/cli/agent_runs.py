@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec.structs import replace
 
 from solvent.cli.live import view_for
-from solvent.cli.records import local_time
-from solvent.cli.render import complain, counted, write, write_json
-from solvent.cli.report import write_report_as_json, write_results, write_summary
+from solvent.cli.render import complain, write
+from solvent.cli.report import write_report
 from solvent.cli.secrecy import shown
 from solvent.cli.watch import Watch
 from solvent.errors import INTERRUPTED, AgentProblem, RecordProblem, StoreError, WorkflowFailed
@@ -30,18 +31,25 @@ from solvent.runs.agents.plans import (
 )
 from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
 from solvent.runs.agents.troubles import Doubts, room_problem
+from solvent.runs.records.entries import Ended, Opened
+from solvent.runs.records.history import AT_PLACE
+from solvent.runs.records.runs import all_runs
 from solvent.runs.report import Report
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from solvent.cli.live import View
+    from solvent.runs.agents.following import Noted
     from solvent.runs.agents.launching import Launched
     from solvent.runs.agents.plans import Ending, Plan
     from solvent.runs.agents.presence import AgentSeen
+    from solvent.runs.records.history import Happening
     from solvent.store import Store
     from solvent.workflows.model import Workflow
+
+    Told: TypeAlias = tuple[str, float, Sequence[str], Iterator[Happening]]
 
 WAIT_SECONDS = 0.2
 START_SECONDS = 4.0
@@ -250,19 +258,12 @@ def tell_end(
         view.end(report)
     try:
         if options.wfformat is not None:
-            from solvent.cli.agent_records import happened_in
-            from solvent.cli.exporting import write_recorded_trace
+            from solvent.cli.report import write_recorded_trace
 
             write_recorded_trace(workflow, report, plan.created, happened_in(store, run, workflow), options.wfformat)
     finally:
         # A run that has ended is shown, also where its trace cannot be written.
-        if options.format == "json":
-            write_report_as_json(workflow, report, run=run)
-        else:
-            write_results(report)
-            if options.log_format != "json":
-                write_summary(workflow, report)
-    sys.stdout.flush()
+        write_report(workflow, report, options, run=run)
     return 0 if ending.state == "done" else 1
 
 
@@ -305,41 +306,6 @@ def refuse_without_agents(store: Store, run: str) -> None:
         time.sleep(WAIT_SECONDS)
 
 
-def tell_submitted(run: str, plan: Plan, *, is_json: bool) -> None:
-    """Say the name of a run that was submitted."""
-    if is_json:
-        write_json({"run": run, "workflow": plan.name, "places": plan.places})
-    else:
-        write(run)
-    sys.stdout.flush()
-
-
-def run_as_json(seen: Any) -> dict[str, Any]:
-    """Give what is seen of a run."""
-    found: dict[str, Any] = {
-        "run": seen.run,
-        "workflow": seen.workflow,
-        "state": seen.state,
-        "created": seen.created,
-        "calls": seen.calls,
-        "called_again": seen.again,
-        "places": [
-            {"place": one.number, "agent": one.agent, "epoch": one.epoch, "tasks": one.tasks, "done": one.done,
-             "failed": one.failed, "out": one.out, "waiting": one.waiting}
-            for one in seen.places
-        ],
-        "agents": [agent_as_json(one) for one in seen.agents],
-        "missing_services": list(seen.lacking.missing),
-        "services_apart": [list(one) for one in seen.lacking.apart],
-        "refusals": [{"agent": one.agent, "place": one.place, "why": one.why} for one in seen.refusals],
-        "damaged": [{"key": one.key, "why": one.why, "hint": one.hint} for one in seen.damaged],
-        "trouble": seen.trouble,
-    }  # fmt: skip
-    if seen.ending is not None:
-        found |= {"ended": seen.ending.at, "text": seen.ending.text, "successor": seen.successor}
-    return found
-
-
 def agent_as_json(agent: Any) -> dict[str, Any]:
     """Give what is seen of an agent."""
     return {
@@ -350,47 +316,6 @@ def agent_as_json(agent: Any) -> dict[str, Any]:
         "services": sorted(agent.services),
         "trusts_all": agent.trusts_all,
     }
-
-
-def write_run(seen: Any) -> None:
-    """Write how a run stands: its places, who has them, and who is there."""
-    places = seen.places
-    state = f"{seen.state}" + (f": {shown(seen.ending.text)}" if seen.ending is not None and seen.ending.text else "")
-    write((seen.run, "bold"), f": {state}, {shown(seen.workflow)}, {counted(len(places), 'place')} of agents")
-    ended = f", ended {local_time(seen.ending.at)}" if seen.ending is not None else ""
-    write(f"submitted {local_time(seen.created)}{ended}")
-    total = {name: sum(getattr(one, name) for one in places) for name in ("tasks", "done", "out", "waiting", "failed")}
-    failed = f", {total['failed']:,} failed" if total["failed"] else ""
-    write(
-        f"{counted(total['tasks'], 'task')}: {total['done']:,} done, {total['out']:,} out, "
-        f"{total['waiting']:,} waiting{failed}; {counted(seen.calls, 'call')}, {seen.again:,} of them made again"
-    )
-    if seen.successor:
-        write("it goes on as ", (seen.successor, "bold"))
-    if seen.ending is None:
-        _write_places(seen)
-        write_agents(seen.agents)
-        for line in seen.lacking.lines():
-            write((shown(line), "bold yellow"))
-        for one in seen.refusals:
-            what = "it" if one.place is None else f"place {one.place}"
-            write((f"{shown(one.agent)} cannot run {what}: {shown(one.why)}", "bold yellow"))
-        for one in seen.damaged:
-            write((shown(f"{one.why}; {one.hint}"), "bold yellow"))
-        if seen.trouble:
-            write((f"{shown(seen.trouble)}; agents go on when there is room", "bold yellow"))
-
-
-def _write_places(seen: Any) -> None:
-    alive = {one.name for one in seen.agents if one.is_alive}
-    width = max((len(one.agent) for one in seen.places), default=0)
-    for one in seen.places:
-        who = shown(one.agent) or "nobody"
-        note = "" if not one.agent or one.agent in alive else " (silent)"
-        many = f"{one.done:,} done, {one.out:,} out, {one.waiting:,} waiting" + (
-            f", {one.failed:,} failed" if one.failed else ""
-        )
-        write(f"  place {one.number:>3}  {who:<{max(width, 6)}}  {many}{note}")
 
 
 def write_agents(agents: Sequence[Any]) -> None:
@@ -405,7 +330,55 @@ def write_agents(agents: Sequence[Any]) -> None:
         write(f"  agent {shown(one.name)}  ", how, f"  {shown(one.host)} process {one.pid}; offers {what}")
 
 
-__all__ = [
-    "agent_as_json", "find_run_of_agents", "latest_of_agents", "refuse_without_agents", "report_of_run", "run_as_json",
-    "runs_of_agents", "tell_end", "tell_submitted", "watch_run", "write_agents", "write_run",
-]  # fmt: skip
+def list_runs(store: Store, damaged: dict[str, str]) -> list[dict[str, Any]]:
+    """Give all runs of agents, for a list; `damaged` gets the names of those that do not read, and why."""
+    found = []
+    for run in runs_of_agents(store):
+        try:
+            plan, ending = plan_of(store, run), ending_of(store, run)
+        except RecordProblem as error:
+            damaged[run] = error.message
+            continue
+        if plan is not None:
+            state = "given to agents" if ending is None else ending.state
+            found.append({"run": run, "workflow": plan.name, "state": state, "created": plan.created, "agents": True})
+    return found
+
+
+def latest_run(store: Store) -> str:
+    """Return the name of the run of a workflow that began last, by one process or by agents."""
+    began = [(card.created, card.run) for card in all_runs(store)]
+    began += [(one["created"], one["run"]) for one in list_runs(store, {})]
+    if not began:
+        raise RecordProblem("R401", f"there are no runs in {store.url}", hint="`solvent run WORKFLOW` makes one")
+    return max(began)[1]
+
+
+def happened(store: Store, options: Namespace) -> Told | None:
+    """Give what happened in a run of agents, of all places together: its name, when it began, its tasks, and this."""
+    run = find_run_of_agents(store, options.run)
+    if run is None:
+        return None
+    plan = existing(store, run)
+    workflow = workflow_of(store, plan)
+    return run, plan.created, [task.name for task in workflow.tasks], happened_in(store, run, workflow)
+
+
+def happened_in(store: Store, run: str, workflow: Workflow) -> Iterator[Happening]:
+    """Give what happened in a run of agents, of all places together."""
+    from solvent.runs.agents.following import Journals
+    from solvent.runs.records.history import Happening, happenings
+
+    # How the run ended is told once, by its ending, and not by the place that led to it.
+    noted = [_at_place(one) for one in Journals(store, run).fresh() if not isinstance(one.entry, Ended)]
+    # A stable order by the agents' clocks: of one journal nothing changes its place unless a clock went back.
+    yield from sorted(happenings(noted, frozenset(task.name for task in workflow.tasks)), key=lambda one: one.at)
+    ending = ending_of(store, run)
+    if ending is not None:
+        yield Happening(ending.at, "ended", ending.state, text=ending.text)
+
+
+def _at_place(noted: Noted) -> Any:
+    """Give an entry; of an agent that takes a place, with this."""
+    entry = noted.entry
+    return replace(entry, agent=f"{entry.agent}{AT_PLACE}{noted.place}") if isinstance(entry, Opened) else entry

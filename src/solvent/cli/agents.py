@@ -1,4 +1,4 @@
-"""`solvent agents up|down|list`: agents on several machines, started over SSH, and ended by a word in the store."""
+"""`solvent agents up|down|list`: agents on several machines, started over SSH, and ended through the store."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import agent_as_json, write_agents
-from solvent.cli.arguments import add_format, parser_for, seconds
+from solvent.cli.arguments import add_format, add_words, parser_for, parser_settings, seconds
 from solvent.cli.records import NOWHERE, absolute
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import VARIABLE, shown
-from solvent.errors import AgentProblem, StoreError
+from solvent.errors import AgentProblem, Misuse, StoreError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -24,47 +24,31 @@ _WAIT_SECONDS = 30.0
 _LOOK_SECONDS = 0.2
 _EXAMPLE = "solvent agents up hosts.yaml\n  solvent agents list hosts.yaml\n  solvent agents down hosts.yaml"
 _WHAT = {
-    "up": "Start agents on the hosts of a file, over SSH, and wait until they are there.",
-    "down": "Ask agents to end: those of the hosts of a file, those named, or all; others go on with their tasks.",
-    "list": "Show which agents there are, and what they offer.",
+    "up": "Start agents on the hosts of a file, over SSH, and wait until they are alive.",
+    "down": "Ask agents to end: those of the hosts of a file, those named, or all; other agents take over their tasks.",
+    "list": "List the agents of a store, and the services that they offer.",
 }
 
 
 def main(arguments: list[str]) -> int:
-    """Do one of the three."""
-    what = arguments[0] if arguments else ""
-    if what not in _WHAT:
-        parser().parse_args(arguments)
-    options = _word_parser(what).parse_args(arguments[1:])
-    return {"up": _up, "down": _down, "list": _list}[what](options)
+    """Start, end or list agents."""
+    options = parser().parse_args(arguments)
+    return {"up": _up, "down": _down, "list": _list}[options.what](options)
 
 
 def parser() -> ArgumentParser:
-    """Return the parser of the command's first word."""
+    """Return the parser of the command's arguments."""
     parser = parser_for("agents", "Agents on several machines.", example=_EXAMPLE)
-    says = "; ".join(f"{one}: {says}" for one, says in _WHAT.items())
-    parser.add_argument("what", choices=tuple(_WHAT), help=says)
+    words = add_words(parser, "what to do")
+    for name, add in (("up", _add_up), ("down", _add_down), ("list", _add_list)):
+        add(words.add_parser(name, help=_WHAT[name], description=_WHAT[name], **parser_settings(_EXAMPLE)))
     return parser
-
-
-def variants() -> dict[str, ArgumentParser]:
-    """Return the parsers of what follows the command's words."""
-    return {what: _word_parser(what) for what in _WHAT}
-
-
-def _word_parser(what: str) -> ArgumentParser:
-    parser = parser_for(f"agents {what}", _WHAT[what], example=_EXAMPLE)
-    {"up": _add_up, "down": _add_down, "list": _add_list}[what](parser)
-    return parser
-
-
-# --- up
 
 
 def _add_up(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="HOSTS.yaml", help="addresses, and how agents are started there")
+    parser.add_argument("file", metavar="HOSTS.yaml", help="the hosts, and how agents are started on them")
     _add_store(parser)
-    says = "how long to wait until they are there, in seconds (default: %(default)g)"
+    says = "how long to wait until they are alive, in seconds (default: %(default)g)"
     parser.add_argument("--wait", type=seconds, default=_WAIT_SECONDS, metavar="S", help=says)
 
 
@@ -100,8 +84,10 @@ def _tell_up(answers: list[Answer], fresh: list[AgentSeen], missing: dict[str, i
     for one in answers:
         problem, many, hint = one.problem, missing.get(one.host.label, one.host.count), one.hint
         if not problem and many > 0:
-            hint = "what its agents write is in .solvent, in its folder there; --wait S waits for longer"
-            problem = f"{counted(many, 'agent')} of {one.host.count} did not come: {last_words(one.host) or 'no word'}"
+            hint = "the logs of its agents are in .solvent, in its folder there; --wait S waits longer"
+            problem = (
+                f"{counted(many, 'agent')} of {one.host.count} did not start: {last_words(one.host) or 'no output'}"
+            )
         is_well = is_well and not problem
         found.append({"host": one.host.address, "agents": max(0, one.host.count - many), "problem": shown(problem)})
         if not is_json and problem:
@@ -109,19 +95,16 @@ def _tell_up(answers: list[Answer], fresh: list[AgentSeen], missing: dict[str, i
         elif not is_json:
             write(f"{one.host.address}: {counted(one.host.count, 'agent')}")
     if is_json:
-        # Their heartbeats have begun while this was looking.
+        # Their heartbeats began during this command.
         alive = [agent_as_json(one) | {"alive": True} for one in fresh]
         write_json({"hosts": found, "agents": alive})
     return 0 if is_well else 1
 
 
-# --- down
-
-
 def _add_down(parser: ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", metavar="HOSTS.yaml", help="whose agents, started by `up`, are to end")
+    parser.add_argument("file", nargs="?", metavar="HOSTS.yaml", help="the hosts whose agents, started by `up`, end")
     parser.add_argument("--agent", action="append", default=[], metavar="NAME", help="an agent by its name")
-    parser.add_argument("--all", action="store_true", help="all agents of the store, however they were started")
+    parser.add_argument("--all", action="store_true", help="all agents of the store")
     _add_store(parser)
     says = "how long to wait until they have ended, in seconds (default: %(default)g)"
     parser.add_argument("--wait", type=seconds, default=_WAIT_SECONDS, metavar="S", help=says)
@@ -129,7 +112,7 @@ def _add_down(parser: ArgumentParser) -> None:
 
 def _down(options: Namespace) -> int:
     if not (options.file or options.agent or options.all):
-        _word_parser("down").error("say which agents: HOSTS.yaml, --agent NAME or --all")
+        raise Misuse("H319", "no agents are named", hint="HOSTS.yaml, --agent NAME or --all")
     from solvent.runs.agents.hosts import read_hosts
     from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
     from solvent.runs.agents.stopping import ask_to_stop
@@ -142,7 +125,7 @@ def _down(options: Namespace) -> int:
         unknown = set(options.agent) - {one.name for one in there}
         if unknown:
             said = f"there is no agent `{shown(min(unknown))}`"
-            raise AgentProblem("A104", said, hint="`solvent agents list` shows who is there; none was asked to end")
+            raise AgentProblem("A104", said, hint="`solvent agents list` lists the agents; none was asked to end")
         wanted = [
             one for one in there if options.all or one.name in options.agent or (labels and one.name.startswith(labels))
         ]
@@ -160,7 +143,7 @@ def _down(options: Namespace) -> int:
         for one in silent:
             write(f"{shown(one.name)} was silent already: process {one.pid} of {shown(one.host)}")
         for name in sorted(left):
-            complain(f"{shown(name)} is asked to end, and has not yet")
+            complain(f"{shown(name)} was asked to end, and has not ended yet")
     return 1 if left else 0
 
 
@@ -176,17 +159,14 @@ def _wait_for_end(store: Store, names: set[str], wait: float) -> set[str]:
 
 
 def _forget(store: Store, name: str) -> None:
-    """Remove the heartbeat of a silent agent: one that is alive writes it again and reads that it is to end."""
+    """Remove the heartbeat of a silent agent: one that is alive writes it again, and reads that it has to end."""
     from solvent.store.leases import AGENTS
 
     store.delete(AGENTS + name)
 
 
-# --- list
-
-
 def _add_list(parser: ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", metavar="HOSTS.yaml", help="the file that says where runs are")
+    parser.add_argument("file", nargs="?", metavar="HOSTS.yaml", help="the file that names the store")
     _add_store(parser)
 
 
@@ -206,7 +186,7 @@ def _list(options: Namespace) -> int:
 
 
 def _add_store(parser: ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="URL", help=f"where runs are (default: {VARIABLE}, or what HOSTS.yaml says)")
+    parser.add_argument("--store", metavar="URL", help=f"where runs are (default: that of HOSTS.yaml, or {VARIABLE})")
     add_format(parser)
 
 
@@ -214,5 +194,5 @@ def _url(options: Namespace, otherwise: str) -> str:
     url = options.store or otherwise or os.environ.get(VARIABLE, "")
     if url in ("", NOWHERE):
         hint = f"--store URL, the variable {VARIABLE}, or `store:` in the file of hosts"
-        raise StoreError("E401", "it is not said where runs are", hint=hint)
+        raise StoreError("E401", "no store is named", hint=hint)
     return absolute(url)

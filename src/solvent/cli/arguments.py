@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os.path
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import (
+    SUPPRESS,
+    Action,
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+    _SubParsersAction,
+)
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from solvent.cli.finding import program_file
-from solvent.cli.render import is_json_used
-from solvent.errors import Misuse, SolventError, exception_text, user_frames
+from solvent.cli.interrupt import asks_for_json
+from solvent.cli.render import is_json_used, use_json
+from solvent.cli.secrecy import VARIABLE, hide, restored
+from solvent.errors import Misuse, SolventError, exception_text, nearest, user_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,24 +26,42 @@ if TYPE_CHECKING:
 
     from solvent.hocl.program import Program
     from solvent.lang.functions import Functions
+    from solvent.net.tls import Tls
 
 _WIDTH = 100
 MAX_PORT = 65_535
+TTL = 5.0
+"""Seconds of silence after which a process counts as dead."""
+_MIN_TTL = 0.5
+DEFAULT_STORE = ".solvent/store.db"
 _AFTER_UNKNOWN = ("unrecognized arguments", "the following arguments are required")
-"""How argparse begins the errors that an option which it does not know leads to."""
+"""How argparse begins the errors that an unknown option leads to."""
 LEVELS = ("debug", "info", "warning", "error")
-"""How grave what is told may be."""
+"""The levels of a log, the least important first."""
+_PROGRAMS = (".hocl",)
+_ALL = (".yaml", ".yml", ".json", ".hocl", ".py")
 
 
 class _Parser(ArgumentParser):
-    """A parser that reports errors as JSON too, and answers a misspelt option with the nearest one."""
+    """A parser that answers a misspelt option or value with the nearest one, and reports errors as JSON if asked to."""
 
     _given: Sequence[str] = ()
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments of a command; a secret in the address of its store leaves the list of processes."""
+        words = restored(sys.argv[1:] if args is None else args)
+        use_json(is_so=asks_for_json(words))
+        options = super().parse_args(words, namespace)
+        hide(getattr(options, "store", None) or "")
+        return options
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Remember the arguments for `error`, and parse them."""
-        self._given = sys.argv[1:] if args is None else args
-        return super().parse_known_args(args, namespace)
+        """Parse the arguments, also those behind the word of a command, and refuse unknown ones."""
+        self._given = args
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
         """Report what is wrong with the arguments, and end with exit code 2."""
@@ -42,14 +70,25 @@ class _Parser(ArgumentParser):
             if is_json_used():
                 raise Misuse("H319", message, hint=f"`{self.prog} --help` lists what there is")
             super().error(message)
-        from solvent.errors import nearest
-
         known = [name for name, one in self._option_string_actions.items() if one.help != SUPPRESS]
-        message = f"there is no option `{unknown}`"
-        hint = nearest(unknown, known) or f"`{self.prog} --help` lists the options"
+        self.fail(
+            f"there is no option `{unknown}`", nearest(unknown, known) or f"`{self.prog} --help` lists the options"
+        )
+
+    def fail(self, message: str, hint: str) -> NoReturn:
+        """Report wrong usage, as text or JSON, and end with exit code 2."""
         if is_json_used():
             raise Misuse("H319", message, hint=hint)
         self.exit(2, f"{self.prog}: {message}\n  hint: {hint}\n")
+
+    def _check_value(self, action: Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = list(map(str, action.choices))
+        hint = nearest(str(value), known) or f"one of: {', '.join(known)}"
+        if isinstance(action, _SubParsersAction):
+            self.fail(f"there is no command `{self.prog} {value}`", hint)
+        self.fail(f"`{'/'.join(action.option_strings) or action.dest}` cannot be `{value}`", hint)
 
     def _unknown_option(self) -> str:
         """Return the first of the given options that this command does not have."""
@@ -63,17 +102,53 @@ class _Parser(ArgumentParser):
         return ""
 
 
-def parser_for(command: str, says: str, *, example: str = "") -> ArgumentParser:
-    """Give the parser of one command's arguments."""
-    return _Parser(
-        prog=f"solvent {command}",
-        description=says,
-        epilog=f"example:\n  {example}" if example else None,
+def parser_for(command: str, says: str, *, example: str = "", usage: str | None = None) -> _Parser:
+    """Return the parser of one command's arguments."""
+    prog = f"solvent {command}"
+    return _Parser(prog=prog, description=says, usage=usage, **parser_settings(example))
+
+
+def parser_settings(example: str) -> dict[str, Any]:
+    """Return how the parsers of commands, and of their words, are made."""
+    return {
+        "epilog": f"example:\n  {example}" if example else None,
         # Asked for the terminal's width, argparse imports a module that takes as long to load as the engine.
-        formatter_class=lambda prog: RawDescriptionHelpFormatter(prog, width=_WIDTH),
+        "formatter_class": lambda prog: RawDescriptionHelpFormatter(prog, width=_WIDTH),
         # An abbreviation that works today would break when a longer option of that beginning is added.
-        allow_abbrev=False,
-    )
+        "allow_abbrev": False,
+    }
+
+
+def add_words(parser: ArgumentParser, says: str) -> Any:
+    """Return an object that adds the parsers of a command's words, such as `serve` of `solvent store`."""
+    return parser.add_subparsers(dest="what", required=True, metavar="WORD", prog=parser.prog, help=says)
+
+
+def any_file(text: str) -> str:
+    """Find a program or a workflow by its name, which may lack its suffix or be that of its folder."""
+    return _found(text, _ALL)
+
+
+def program_file(text: str) -> str:
+    """Find a program."""
+    return _found(text, _PROGRAMS)
+
+
+def _found(text: str, suffixes: tuple[str, ...]) -> str:
+    """Return the one file that is meant; a name that is not found stays as it is, and reading it fails."""
+    # Through strings: pathlib would be imported at every start.
+    if text == "-" or os.path.isfile(text):  # noqa: PTH113
+        return text
+    stem = text
+    if os.path.isdir(text):  # noqa: PTH112
+        stem = os.path.join(text, os.path.basename(os.path.abspath(text)))  # noqa: PTH100, PTH118, PTH119
+    elif os.path.exists(text) or not os.path.basename(text):  # noqa: PTH110, PTH119
+        return text
+    matches = [stem + suffix for suffix in suffixes if os.path.isfile(stem + suffix)]  # noqa: PTH113
+    if len(matches) > 1:
+        message = f"`{text}` may be {', '.join(matches[:-1])} or {matches[-1]}"
+        raise Misuse("H304", message, hint="write the name in full")
+    return matches[0] if matches else text
 
 
 def add_program(
@@ -110,26 +185,86 @@ def add_limits(parser: Any) -> None:
 
 def add_log(parser: Any) -> None:
     """Add --log-format and --log-level."""
-    says = "how what happens is told: text (default), or a JSON object a line"
+    says = "the format of the log: text (default), or one JSON object per line"
     parser.add_argument("--log-format", choices=("text", "json"), help=says)
-    says = "what is told: from debug, all, to error (default: info)"
+    says = "the least important level that is logged (default: info)"
     parser.add_argument("--log-level", choices=LEVELS, help=says)
 
 
 def log_words(options: Namespace) -> list[str]:
-    """Give the words that tell another process to log in the same way."""
+    """Return the words that make another process log in the same way."""
     words = ["--log-format", options.log_format] if options.log_format else []
     return words + (["--log-level", options.log_level] if options.log_level else [])
 
 
+def add_store(parser: Any) -> None:
+    """Add --store."""
+    says = f"where runs are recorded (default: {VARIABLE}, or {DEFAULT_STORE})"
+    parser.add_argument("--store", metavar="URL", help=says)
+
+
+def add_no_sync(parser: Any) -> None:
+    """Add --no-sync."""
+    says = "do not wait for the disk: a power cut may lose the last seconds"
+    parser.add_argument("--no-sync", action="store_true", help=says)
+
+
+def add_agents(parser: Any) -> None:
+    """Add --agents, --jobs and --ttl."""
+    says = "run it by N agents: processes of this machine, any of which may be killed"
+    parser.add_argument("--agents", type=at_least(1), metavar="N", help=says)
+    says = "how many Python services run at the same time, in each process"
+    parser.add_argument("--jobs", type=at_least(1), metavar="N", help=says)
+    says = f"seconds of silence after which a process counts as dead and others take over (default: {TTL:g})"
+    parser.add_argument("--ttl", type=seconds, metavar="S", help=says)
+
+
+def add_places(parser: Any) -> None:
+    """Add --places."""
+    says = "into how many places, with one agent each, the workflow is divided (default: by its size)"
+    parser.add_argument("--places", type=at_least(1), metavar="N", help=says)
+
+
+def add_wfformat(parser: Any) -> None:
+    """Add --wfformat."""
+    parser.add_argument("--wfformat", metavar="OUT.json", help="write the run of a workflow as a trace in WfFormat")
+
+
+def checked_ttl(given: float | None) -> float:
+    """Return the time to live of a lease, unless it is too short, or longer than others wait."""
+    from solvent.store.leases import MAX_TTL
+
+    ttl = TTL if given is None else given
+    if ttl < _MIN_TTL:
+        raise Misuse("H313", f"`--ttl` is at least {_MIN_TTL} seconds")
+    if ttl > MAX_TTL:
+        raise Misuse("H313", f"`--ttl` is at most {MAX_TTL:.0f} seconds")
+    return ttl
+
+
 def add_otel(parser: Any) -> None:
     """Add --otel."""
-    says = "send spans by OpenTelemetry, where the variables OTEL_* say (extra `otel`; on if they say where)"
+    says = "send spans by OpenTelemetry to the address in the variables OTEL_* (extra `otel`; on if they name one)"
     parser.add_argument("--otel", action="store_true", help=says)
 
 
+def add_tls(parser: Any) -> None:
+    """Add the options of TLS between nodes."""
+    group = parser.add_argument_group("TLS between nodes (or SOLVENT_TLS_CA, SOLVENT_TLS_CERT, SOLVENT_TLS_KEY)")
+    group.add_argument("--tls-ca", metavar="FILE", help="the certificate of the authority that signs for all nodes")
+    group.add_argument("--tls-cert", metavar="FILE", help="the certificate of nodes here, and of this command")
+    group.add_argument("--tls-key", metavar="FILE", help="its key")
+
+
+def tls_of(options: Namespace) -> Tls | None:
+    """Return the TLS settings of the options or the environment."""
+    from solvent.net.tls import tls_from
+
+    return tls_from(options.tls_ca, options.tls_cert, options.tls_key)
+
+
 def at_least(least: int) -> Callable[[str], int]:
-    """Give a reader of integers that are not smaller."""
+    """Return a type of arguments: integers that are not smaller."""
 
     def read(text: str) -> int:
         try:
@@ -144,7 +279,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def port(text: str) -> int:
-    """Read a port; 0 is one that is free."""
+    """Read a port; 0 means any free one."""
     if not (text.isascii() and text.isdecimal() and int(text) <= MAX_PORT):
         raise ArgumentTypeError(f"`{text}` is not a port from 0 to {MAX_PORT}")
     return int(text)
@@ -186,7 +321,7 @@ def load_to_run(arguments: Namespace) -> Program:
 
 
 def read_standard_input() -> str:
-    """Give the text on standard input, or a clear error."""
+    """Return the text on standard input."""
     from solvent.errors import ProgramError
 
     try:
@@ -197,7 +332,7 @@ def read_standard_input() -> str:
 
 
 def load_functions(path: str | None) -> Functions:
-    """Give the functions of a Python file: the public ones it defines, or what it calls FUNCTIONS."""
+    """Return the functions of a Python file: the public ones it defines, or its FUNCTIONS."""
     from solvent.lang.functions import Functions
 
     if path is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.arguments import add_format, add_functions, load_functions, parser_for, read_standard_input
-from solvent.cli.finding import any_file
+from solvent.cli.arguments import add_format, add_functions, any_file, load_functions, parser_for, read_standard_input
 from solvent.cli.render import counted, show_error, write, write_doubt, write_json
 from solvent.cli.workflows import is_workflow
 from solvent.errors import SolventError
@@ -48,8 +47,7 @@ def parser() -> ArgumentParser:
 
 
 def _check_workflow(file: str) -> Found:
-    from solvent.cli.services import service_problems
-    from solvent.cli.workflows import folder_of, read_workflow
+    from solvent.cli.workflows import folder_of, read_workflow, service_problems
     from solvent.workflows.checks import check
     from solvent.workflows.doubts import workflow_doubts
     from solvent.workflows.libraries import library_problems

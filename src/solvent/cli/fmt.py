@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.cli.arguments import parser_for, read_standard_input
-from solvent.cli.finding import program_file
+from solvent.cli.arguments import parser_for, program_file, read_standard_input
 from solvent.cli.render import complain, show_error, write, write_program
 from solvent.errors import SolventError
 from solvent.hocl.program import read_text

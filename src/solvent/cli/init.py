@@ -105,6 +105,3 @@ def parser() -> ArgumentParser:
     says = "where to create it; the folder is created if it does not exist (default: the current folder)"
     parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help=says)
     return parser
-
-
-__all__ = ["FILES", "main", "parser"]

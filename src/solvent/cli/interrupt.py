@@ -16,6 +16,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import FrameType
 
 _AGAIN_SECONDS = 0.01
@@ -26,15 +27,16 @@ class _State:
     is_interrupted = False
 
 
-def end_at_once(code: int, said: str) -> None:
-    """Let Ctrl-C end the process with this code and these words, until `begin` is called."""
+def end_at_once(code: int, words: Sequence[str]) -> None:
+    """Let Ctrl-C end the process with this code until `begin` is called; `words` are the arguments of the command."""
     # A process in the background of a shell ignores Ctrl-C, and is left so.
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
 
     def end(_number: int, _frame: FrameType | None) -> None:
         try:
-            os.write(2, said.encode())
+            if code:
+                os.write(2, b'{"note": {"message": "interrupted"}}\n' if asks_for_json(words) else b"interrupted\n")
         finally:
             os._exit(code)
 
@@ -51,10 +53,15 @@ def end_at_once(code: int, said: str) -> None:
     sys.unraisablehook = send_again
 
 
+def asks_for_json(words: Sequence[str]) -> bool:
+    """Return whether arguments, perhaps wrong ones, ask for output as JSON: then errors are JSON, too."""
+    return "--format=json" in words or ("--format", "json") in zip(words, words[1:], strict=False)  # noqa: RUF007 - spares an import
+
+
 def begin(*, remembers: bool = False) -> None:
     """Let Ctrl-C raise `KeyboardInterrupt` from now on: something begins that must end in order.
 
-    With `remembers` it is raised once more by `raise_if_interrupted`, for the case that somebody has caught it.
+    With `remembers`, `raise_if_interrupted` raises it once more in case a user's module has caught it.
     """
     if _State.ends_at_once:
         _State.ends_at_once = False
@@ -82,6 +89,3 @@ def _send_again() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     _thread.start_new_thread(send, ())
-
-
-__all__ = ["begin", "end_at_once", "raise_if_interrupted"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
+    from solvent.cli.log import Log
     from solvent.runs.report import Event, Report
     from solvent.workflows.model import Workflow
 
@@ -27,6 +28,8 @@ _MAX_LINES = 400
 _LINE_SECONDS = 1.0
 _MAX_TEXT = 160
 _MAX_NAME = 40
+_LEVELS = {"failed": "warning", "adapted": "warning", "cancelled": "warning"}
+"""The levels of events in a log; others are `info`."""
 
 
 class View:
@@ -225,6 +228,37 @@ class Picture(View):
         return row
 
 
+class LogView(View):
+    """A run as lines of a log, in place of a picture."""
+
+    def __init__(self, workflow: Workflow, log: Log, run: str) -> None:
+        super().__init__(workflow)
+        self._log = log
+        self._said = {"workflow": workflow.name, "run": run}
+
+    def take(self, event: Event) -> None:
+        """Write what happened."""
+        super().take(event)
+        text = self.explained(event) if event.kind == "adapted" else event.text
+        said = f"{event.task} {event.kind}{f': {text}' if text else ''}"
+        level = _LEVELS.get(event.kind, "info")
+        seconds = round(event.seconds, 6)
+        self._log.tell(f"task.{event.kind}", said, level=level, **self._said, task=event.task, seconds=seconds)
+
+    def tell(self, text: str) -> None:
+        """Write what is worth knowing."""
+        self._log.tell("run.trouble", text, level="warning", **self._said)
+
+    def end(self, report: Report) -> None:
+        """Write how the run ended."""
+        from solvent.runs.report import problem_of, state_of
+
+        state, problem = state_of(report), problem_of(report)
+        said = f"{self._said['run'] or self._said['workflow']} is {state}{f': {problem}' if problem else ''}"
+        level = "info" if state == "done" else "error"
+        self._log.tell(f"run.{state}", said, level=level, **self._said, state=state)
+
+
 def view_of(workflow: Workflow, *, is_quiet: bool = False) -> View:
     """Choose how to show a run: not at all, as a picture or as lines."""
     if sys.stderr.isatty() and not is_quiet:
@@ -237,10 +271,7 @@ def view_for(workflow: Workflow, options: Namespace, *, run: str) -> View:
     if options.log_format is None and options.log_level is None:
         is_json = options.format == "json" and not sys.stderr.isatty()
         return view_of(workflow, is_quiet=is_json or getattr(options, "trace", False))
-    from solvent.cli.log import Log, LogView
+    from solvent.cli.log import Log
 
     log = Log(sys.stderr, is_json=options.log_format == "json", level=options.log_level)
     return LogView(workflow, log, run)
-
-
-__all__ = ["Lines", "Picture", "View", "view_for", "view_of"]

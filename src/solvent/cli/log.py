@@ -1,9 +1,9 @@
-"""What agents and runs tell of what happens: a line of text for each event, or a JSON object a line.
+"""The log of an agent or a run: a line of text, or a JSON object, for each event.
 
     {"time": "2026-11-16T21:40:03.127Z", "level": "info", "event": "taken", "agent": "a-7f", "run": "r", "says": "..."}
 
 Every object has `time`, `level`, `event` and `says`; `agent`, `run`, `place`, `task`, `service`, `attempt` and `state`
-where they mean something. What is secret in an address is not shown.
+where they apply. Secrets in addresses are not shown.
 """
 
 from __future__ import annotations
@@ -13,24 +13,18 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 from solvent.cli.arguments import LEVELS
-from solvent.cli.live import View
 from solvent.cli.secrecy import shown
-from solvent.runs.report import problem_of, state_of
 from solvent.services.observer import CallSeen
 
 if TYPE_CHECKING:
     from solvent.runs.agents.telling import Told
-    from solvent.runs.report import Event, Report
     from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Failure
     from solvent.services.observer import CallObserver
-    from solvent.workflows.model import Workflow
-
-_GRAVE = {"failed": "warning", "adapted": "warning", "cancelled": "warning"}
 
 
 class Log:
-    """Writes lines; for any thread. `always` are fields that every object has."""
+    """Writes lines, from any thread. `always` are fields that every object has."""
 
     def __init__(self, out: IO[str], *, is_json: bool, level: str | None = None, **always: str) -> None:
         self._out = out
@@ -39,11 +33,11 @@ class Log:
         self._always = always
 
     def tells(self, level: str) -> bool:
-        """Whether what has a level is told at all."""
+        """Return whether a level is logged."""
         return LEVELS.index(level) >= self._from
 
     def tell(self, event: str, text: str, *, level: str = "info", **fields: Any) -> None:
-        """Write a line; who does not want to read it any more shall not end the process."""
+        """Write a line; a closed output does not end the process."""
         if not self.tells(level):
             return
         now, text = time.time(), shown(text)
@@ -64,24 +58,24 @@ class Log:
             self._out = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open to the end
 
     def hear(self, told: Told) -> None:
-        """Write what an agent tells."""
+        """Write what an agent reports."""
         more = {"taken_from": told.taken_from, "place": told.place}
         self.tell(told.event, told, level=told.level, run=told.run, **more)
 
     def observer(self, run: str) -> _LoggedCalls:
-        """Give who writes of the calls of a run."""
+        """Return an observer that logs the calls of a run."""
         return _LoggedCalls(self, run)
 
 
 class _LoggedCalls:
-    """Writes of every attempt of a call, for those who want to know all."""
+    """Logs every attempt of every call of a run."""
 
     def __init__(self, log: Log, run: str) -> None:
         self.log = log
         self.run = run
 
     def call(self, service: str, task: str, _identity: CallIdentity | None) -> CallSeen:
-        """Hear that a service is called."""
+        """Return the observer of one call."""
         return _LoggedCall(self, service, task)
 
 
@@ -107,35 +101,3 @@ class _LoggedCall(CallSeen):
 
     def inner(self, workflow: str) -> CallObserver | None:  # noqa: ARG002 - the run is the same
         return self._calls
-
-
-class LogView(View):
-    """A run as lines of a log, in place of a picture."""
-
-    def __init__(self, workflow: Workflow, log: Log, run: str) -> None:
-        super().__init__(workflow)
-        self._log = log
-        self._said = {"workflow": workflow.name, "run": run}
-
-    def take(self, event: Event) -> None:
-        """Write what happened."""
-        super().take(event)
-        text = self.explained(event) if event.kind == "adapted" else event.text
-        said = f"{event.task} {event.kind}{f': {text}' if text else ''}"
-        level = _GRAVE.get(event.kind, "info")
-        seconds = round(event.seconds, 6)
-        self._log.tell(f"task.{event.kind}", said, level=level, **self._said, task=event.task, seconds=seconds)
-
-    def tell(self, text: str) -> None:
-        """Write what is worth knowing."""
-        self._log.tell("run.trouble", text, level="warning", **self._said)
-
-    def end(self, report: Report) -> None:
-        """Write how the run ended."""
-        state, problem = state_of(report), problem_of(report)
-        said = f"{self._said['run'] or self._said['workflow']} is {state}{f': {problem}' if problem else ''}"
-        level = "info" if state == "done" else "error"
-        self._log.tell(f"run.{state}", said, level=level, **self._said, state=state)
-
-
-__all__ = ["Log", "LogView"]

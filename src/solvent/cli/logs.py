@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.agent_records import happened, latest_run
-from solvent.cli.arguments import add_format, parser_for
-from solvent.cli.records import add_run, add_store, local_time, open_records
+from solvent.cli.agent_runs import happened, latest_run
+from solvent.cli.arguments import add_format, add_store, parser_for
+from solvent.cli.records import add_run, local_time, open_records
 from solvent.cli.render import shortened, write, write_json
 from solvent.errors import Misuse, nearest
 from solvent.runs.records.history import history
@@ -15,7 +15,7 @@ from solvent.runs.records.runs import find
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from solvent.cli.agent_records import Told
+    from solvent.cli.agent_runs import Told
     from solvent.runs.records.history import Happening
     from solvent.store import Store
 

@@ -37,6 +37,3 @@ def parser() -> ArgumentParser:
     add_functions(parser)
     parser.add_argument("--stdio", action="store_true", help="talk over standard input and output, as it does anyway")
     return parser
-
-
-__all__ = ["main", "parser"]

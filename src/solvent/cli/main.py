@@ -4,18 +4,16 @@
     1  the program failed    3  a limit was reached              130  Ctrl-C
 
 A command's module is imported when it is used, because the start-up of `solvent run` is paid at every run.
-Each has `main(arguments) -> int` and `parser()`, which returns the parser of its arguments; where other options follow
-a word or an option, `variants()` returns the parsers of these. What goes wrong on purpose is a `SolventError`, shown
-without a traceback.
+Each has `main(arguments) -> int` and `parser()`, which returns the parser of its arguments. Expected failures are
+`SolventError`, shown without a traceback.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from itertools import pairwise
 
-from solvent.cli.interrupt import begin, end_at_once
+from solvent.cli.interrupt import asks_for_json, begin, end_at_once
 
 # Little is imported here: see `interrupt`.
 TYPE_CHECKING = False
@@ -62,13 +60,13 @@ GROUPS = {
 """The commands and what each does, in the order in which `solvent --help` lists them."""
 COMMANDS = {name: says for group in GROUPS.values() for name, says in group.items()}
 _ENDED_BY_CTRL_C = frozenset({"agent", "store", "web"})
-"""Commands that go on until Ctrl-C; then they end with 0."""
+"""Commands that run until Ctrl-C, and then end with 0."""
 _BEGIN_THEMSELVES = frozenset({"agent", "run"})
-"""Commands that call `begin` when they have imported more, or where they see how they end."""
+"""Commands that call `begin` themselves, when they have imported more."""
 _PLUGINS = "solvent.commands"
 """The entry points by which other packages add commands: a name, and `main(arguments) -> int`."""
 _KNOWN_PLUGINS = {"lab": ("solvent-lab", "simulate and check the protocols, and reproduce the papers' experiments")}
-"""Packages of this project, by command, for who has not installed them."""
+"""Packages of this project that may not be installed, by command."""
 _FRAMES = 20_000
 _OF_THE_SYSTEM = frozenset({"fcntl", "grp", "pwd", "resource", "termios"})
 """Modules of Python that only some systems have."""
@@ -93,12 +91,10 @@ exit codes: 0 done, 1 the run failed, 2 wrong usage or bad input, 3 a limit was 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and give its exit code."""
+    """Run a command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    is_json = "--format=json" in arguments or ("--format", "json") in pairwise(arguments)
     if argv is None:
-        said = '{"note": {"message": "interrupted"}}\n' if is_json else "interrupted\n"
-        end_at_once(*((0, "") if arguments[:1] and arguments[0] in _ENDED_BY_CTRL_C else (130, said)))
+        end_at_once(0 if arguments[:1] and arguments[0] in _ENDED_BY_CTRL_C else 130, arguments)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not cost the user the result.
         if hasattr(stream, "reconfigure"):
@@ -106,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     from solvent.cli.render import use_json
 
-    use_json(is_so=is_json)
+    use_json(is_so=False)
     code = _guarded(lambda: _dispatch(arguments))
     if argv is None and "threading" in sys.modules:
         _end_process(code)
@@ -138,10 +134,6 @@ def _end_process(code: int) -> None:
 
 def _dispatch(arguments: list[str]) -> int:
     name = arguments[0] if arguments else ""
-    if any("://" in one and "@" in one for one in arguments):
-        from solvent.cli.secrecy import hide
-
-        arguments = hide(arguments)
     command: Callable[[list[str]], int]
     if name in COMMANDS:
         from importlib import import_module
@@ -165,7 +157,7 @@ def _dispatch(arguments: list[str]) -> int:
         command = plugin.load()
         begin()
         return command(arguments[1:])
-    return _unknown(name)
+    return _unknown(name, arguments)
 
 
 def _overview() -> str:
@@ -185,11 +177,11 @@ def _overview() -> str:
     )
 
 
-def _unknown(name: str) -> int:
+def _unknown(name: str, arguments: Sequence[str]) -> int:
     if not name:
         print(_overview(), file=sys.stderr)
         return 2
-    from solvent.cli.render import is_json_used
+    from solvent.cli.render import use_json
     from solvent.errors import Misuse, nearest
 
     hint = nearest(name, COMMANDS) or "`solvent --help` lists the commands"
@@ -198,14 +190,15 @@ def _unknown(name: str) -> int:
         hint = f"it comes with another package: `pip install {package}`, or `make {name}` in a clone"
     if name.endswith(".hocl"):
         hint = f"to run a program: `solvent run {name}`"
-    if is_json_used():
+    if asks_for_json(arguments):
+        use_json(is_so=True)
         raise Misuse("H319", f"there is no command `{name}`", hint=hint)
     print(f"solvent: there is no command `{name}`\n  hint: {hint}", file=sys.stderr)
     return 2
 
 
 def _guarded(command: Callable[[], int]) -> int:
-    """Run a command; whatever ends it becomes a message and an exit code."""
+    """Run a command; turn every exception into a message and an exit code."""
     from solvent.cli.render import complain, show_error
     from solvent.errors import INTERRUPTED, Misuse, SolventError
 
@@ -227,7 +220,7 @@ def _guarded(command: Callable[[], int]) -> int:
             code = 3
         except RecursionError:
             hint = "keep long data flat, in a solution"
-            show_error(SolventError("H503", "something is nested too deeply to go on", hint=hint))
+            show_error(SolventError("H503", "something is nested too deeply to continue", hint=hint))
             code = 3
         except OSError as error:
             if isinstance(error, BrokenPipeError):
@@ -244,7 +237,7 @@ def _guarded(command: Callable[[], int]) -> int:
         except Exception as error:  # noqa: BLE001 - it is shown as a fault of ours
             code = _fault(error)
     except BrokenPipeError:
-        # Whoever reads our output has seen enough. Python would complain once more when it closes the stream.
+        # The reader of our output has closed it. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     return code
@@ -267,7 +260,7 @@ def _called(command: Callable[[], int]) -> int:
 
 
 def _fault(error: Exception) -> int:
-    """Show an error that nothing expects; with `SOLVENT_DEBUG` it is raised instead."""
+    """Show an unexpected error; with `SOLVENT_DEBUG` raise it instead."""
     from solvent.cli.render import show_error
     from solvent.errors import SolventError, exception_text
 

@@ -88,6 +88,3 @@ def columns() -> int:
     from shutil import get_terminal_size
 
     return max(get_terminal_size((_WIDTH, 24)).columns, 20)
-
-
-__all__ = ["add_picture", "columns", "form_of_file", "format_of", "write_picture"]

@@ -35,12 +35,6 @@ _COMMAND = re.compile(rf"`(solvent (?:{_LOOKING})\b(?![^`]* --store )[^`]*)`")
 """One that looks into a store, in a hint that does not say which."""
 
 
-def add_store(parser: ArgumentParser) -> None:
-    """Add --store."""
-    says = f"where runs are recorded (default: {VARIABLE}, or {FOLDER}/{FILE})"
-    parser.add_argument("--store", metavar="URL", help=says)
-
-
 def add_run(parser: ArgumentParser, *, default: str) -> None:
     """Add RUN: the name of a run, or the beginning of it; `default` says what it means to leave it out."""
     says = "the name of a run, or the beginning of it"
@@ -245,20 +239,3 @@ def card_as_json(card: RunCard) -> dict[str, Any]:
     if card.hindrance:
         found["hindrance"] = card.hindrance
     return found
-
-
-__all__ = [
-    "absolute",
-    "add_run",
-    "add_store",
-    "begin_record",
-    "card_as_json",
-    "local_time",
-    "open_records",
-    "place_of",
-    "state_of",
-    "store_for",
-    "tell_how_to_resume",
-    "tell_of_record",
-    "url_of",
-]  # fmt: skip

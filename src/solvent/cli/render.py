@@ -1,7 +1,7 @@
-"""What people see: coloured on a terminal, plain on a pipe.
+"""Output: coloured on a terminal, plain on a pipe.
 
-A line is written from pieces; a piece is a text, or a text with a style. `rich` is imported only where it
-can be seen.
+A line is written from pieces; a piece is a text, or a text with a style. `rich` is imported only for
+a terminal.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Piece: TypeAlias = str | tuple[str, str]
 _MAX_TEXT = 300
 _MAX_RULE = 32
 _MAX_COLOURED = 100_000
-"""Longer texts are written as they are: nobody reads them, and colouring takes time."""
+"""Longer texts are not coloured, which takes time."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n|\Z)")
-"""Signs that would change a terminal: all but tabs and ends of lines."""
+"""Characters that would change a terminal: all control characters but tabs and ends of lines."""
 _consoles: dict[int, Any] = {}
 _forms: dict[str, bool] = {}
 
@@ -44,7 +44,7 @@ def write(*pieces: Piece, to: TextIO | None = None) -> None:
 
 
 def harmless(text: str) -> str:
-    """Give a text without signs that would change the terminal: services, and others, may have written it."""
+    """Return a text, which may come from a service, without characters that would change the terminal."""
     return text if text.isprintable() else _CONTROL.sub("\ufffd", text)
 
 
@@ -57,9 +57,34 @@ def write_program(text: str) -> None:
     if len(text) > _MAX_COLOURED:
         sys.stdout.write(text)
         return
-    from solvent.cli.colouring import coloured
+    _console(sys.stdout).print(_coloured(text), soft_wrap=True, highlight=False, end="")
 
-    _console(sys.stdout).print(coloured(text), soft_wrap=True, highlight=False, end="")
+
+def _coloured(text: str) -> Any:
+    """Return a program or a solution in the terminal's own colours; rules look as they do in traces."""
+    from pygments import token
+    from rich.style import Style
+    from rich.syntax import ANSISyntaxTheme, Syntax
+
+    from solvent.lang.pygments_lexer import HoclLexer
+
+    # Only colours that stand out on a light background as on a dark one.
+    theme = ANSISyntaxTheme(
+        {
+            token.Comment: Style(dim=True),
+            token.Keyword: Style(color="magenta"),
+            token.Keyword.Type: Style(color="cyan"),
+            token.Operator.Word: Style(color="magenta"),
+            token.Name.Function: Style(color="cyan", bold=True),
+            token.Name.Builtin: Style(color="cyan"),
+            token.Name.Constant: Style(color="blue"),
+            token.String: Style(color="green"),
+            token.String.Escape: Style(color="green", bold=True),
+            token.Error: Style(color="red", bold=True),
+        }
+    )
+    lexer = HoclLexer(stripnl=False, ensurenl=False)
+    return Syntax("", lexer, theme=theme, background_color="default").highlight(text)
 
 
 def _console(stream: TextIO) -> Any:
@@ -82,12 +107,12 @@ def write_json(value: Any) -> None:
 
 
 def use_json(*, is_so: bool) -> None:
-    """Write what goes to standard error as JSON from now on, or as text: that is what was asked for."""
+    """Write errors and notes as JSON from now on, or as text."""
     _forms["is_json"] = is_so
 
 
 def is_json_used() -> bool:
-    """Whether errors are written as JSON."""
+    """Return whether errors are written as JSON."""
     return _forms.get("is_json", False)
 
 
@@ -98,7 +123,7 @@ def _json_text(value: Any) -> str:
 
 
 def harmless_json(text: str) -> str:
-    """Escape signs that would change the terminal and that JSON leaves as they are."""
+    """Escape characters that would change the terminal and that JSON leaves as they are."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -175,7 +200,7 @@ def write_reaction(record: Record, *, width: int = 4, to: TextIO | None = None) 
 
 
 def reaction_pieces(record: Record) -> list[Piece]:
-    """Give what a reaction took and what it left; what it only looked at stands on both sides."""
+    """Return what a reaction took and what it left; what it only read is on both sides."""
     before, after = (", ".join(map(shortened, texts)) or "nothing" for texts in (record.before, record.after))
     return [before, (" -> ", "bold"), (after, "green")]
 

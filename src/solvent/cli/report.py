@@ -6,6 +6,7 @@ import math
 import sys
 from collections import Counter
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import counted, shortened, show_error, write, write_json
@@ -15,7 +16,11 @@ from solvent.hocl.json_fields import error_as_json
 from solvent.values.text import form_of
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable
+
     from solvent.cli.render import Piece
+    from solvent.runs.records.history import Happening
     from solvent.runs.report import Failed, Report
     from solvent.workflows.model import Workflow
 
@@ -31,12 +36,22 @@ _MAX_DEPTH = 100
 _MAX_WAITING = 20
 _STATE_WIDTH = 8
 _ENDS = ("done", "failed", "cancelled")
+_SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 
 
-# --- JSON.
+def write_report(workflow: Workflow, report: Report, options: Namespace, *, run: str = "") -> None:
+    """Write how a run ended: as JSON, or its results and a summary."""
+    if options.format == "json":
+        _write_as_json(workflow, report, run=run)
+    else:
+        write_results(report)
+        # A log in JSON contains nothing else.
+        if getattr(options, "log_format", None) != "json":
+            _write_summary(workflow, report)
+    sys.stdout.flush()
 
 
-def write_report_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None:
+def _write_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None:
     """Write all that is known of a run as one line; `run` is its name, where it is recorded."""
     notes: list[str] = []
     results = {}
@@ -109,9 +124,6 @@ def plain(value: Any, depth: int = 0) -> tuple[Any, bool]:
     return form_of(value), False
 
 
-# --- Text.
-
-
 def write_results(report: Report) -> None:
     """Write the results to standard output."""
     for name, value in report.results.items():
@@ -127,7 +139,7 @@ def write_results(report: Report) -> None:
     sys.stdout.flush()
 
 
-def write_summary(workflow: Workflow, report: Report) -> None:
+def _write_summary(workflow: Workflow, report: Report) -> None:
     """Write the account of a run to standard error."""
     _write_tasks(workflow, report)
     _write_adaptations(workflow, report.adaptations)
@@ -232,4 +244,42 @@ def _say(*pieces: Piece) -> None:
     write(*pieces, to=sys.stderr)
 
 
-__all__ = ["Stuck", "plain", "write_report_as_json", "write_results", "write_summary"]
+def write_trace(workflow: Workflow, report: Report, began: datetime, path: str) -> None:
+    """Write a run as a trace in WfFormat."""
+    import json
+    import platform
+
+    from solvent import __version__
+    from solvent.hocl.program_file import write_whole
+    from solvent.workflows.formats.wfformat import RunRecord, TaskRecord, export_run
+
+    tasks = tuple(
+        TaskRecord(name, one.started, one.ended, one.attempts, report.states.get(name, "waiting"))
+        for name, one in report.timings.items()
+    )
+    system: Any = _SYSTEMS.get(sys.platform)
+    record = RunRecord(
+        tasks,
+        makespan=report.seconds,
+        executed_at=began.isoformat(timespec="seconds"),
+        machine=platform.node() or "localhost",
+        system=system,
+        adaptations=tuple(one["alternative"] for one in report.adaptations),
+        version=__version__,
+    )
+    write_whole(path, json.dumps(export_run(workflow, record), indent=1, ensure_ascii=False) + "\n")
+
+
+def write_recorded_trace(
+    workflow: Workflow, report: Report, created: float, told: Iterable[Happening], path: str
+) -> None:
+    """Write a run that was recorded as a trace, with the times of its record: agents have clocks of their own."""
+    from solvent.runs.records.timing import times_of
+    from solvent.runs.report import Timing
+
+    report.timings = {}
+    # Of several calls of a task the last one counts, as in a run of this process.
+    for span in times_of(told, created).spans:
+        ended = report.seconds if span.ended is None else span.ended
+        report.timings[span.task] = Timing(span.began, max(span.began, ended), span.attempts)
+    write_trace(workflow, report, datetime.fromtimestamp(created, UTC), path)

@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.cli.agent_runs import latest_of_agents
-from solvent.cli.arguments import add_format, add_log, add_otel, parser_for, seconds
-from solvent.cli.exporting import write_recorded_trace
-from solvent.cli.records import add_run, add_store, card_as_json, local_time, open_records
+from solvent.cli.arguments import (
+    add_agents,
+    add_format,
+    add_log,
+    add_otel,
+    add_store,
+    add_wfformat,
+    parser_for,
+    seconds,
+)
+from solvent.cli.records import add_run, card_as_json, local_time, open_records
 from solvent.cli.render import write, write_json
-from solvent.cli.report import plain, write_results
-from solvent.cli.run_agents import add_agents, add_wfformat, resume_by_agents
+from solvent.cli.report import plain, write_recorded_trace, write_results
+from solvent.cli.run_agents import resume_by_agents
 from solvent.cli.run_workflow import execute
 from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
 from solvent.errors import RecordProblem
@@ -63,7 +71,7 @@ def parser() -> ArgumentParser:
     says = "Go on with a run of a workflow that was stopped: by Ctrl-C, a limit, a crash or a loss of power."
     parser = parser_for("resume", says, example="solvent resume\n  solvent resume pipeline-7k3q")
     add_run(parser, default="the latest that was stopped")
-    parser.add_argument("--file", metavar="WORKFLOW", help="where the workflow is, if its file was moved")
+    parser.add_argument("--file", metavar="WORKFLOW", help="the file of the workflow, if it was moved")
     says = "go on even if the process that has the run may be alive; it finds out and stops"
     parser.add_argument("--take-over", action="store_true", help=says)
     add_agents(parser)

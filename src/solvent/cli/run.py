@@ -9,17 +9,23 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.arguments import (
+    add_agents,
     add_format,
     add_functions,
     add_limits,
     add_log,
+    add_no_sync,
     add_otel,
+    add_places,
     add_seed,
+    add_store,
+    add_tls,
+    add_wfformat,
+    any_file,
     at_least,
     load_to_run,
     parser_for,
 )
-from solvent.cli.finding import any_file
 from solvent.cli.interrupt import begin, raise_if_interrupted
 from solvent.cli.render import counted, show_error, write, write_json, write_program, write_reaction
 from solvent.cli.watch import Watch
@@ -39,21 +45,31 @@ _FOR_WORKFLOWS = (
     "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "store", "no_record", "no_sync", "otel",
     "log_format", "log_level",
 )  # fmt: skip
+_FOR_AGENTS = ("places",)
+_FOR_NODES = (
+    "state", "secret_file", "spares", "transport", "listen", "protocol", "no_local", "tls_ca", "tls_cert", "tls_key",
+)  # fmt: skip
+_PROTOCOLS = ("better", "adaptive", "optimistic", "pessimistic")
 
 
 def main(arguments: list[str]) -> int:
     """Run a program or a workflow; print what there is, however the run ended."""
-    if any(one.split("=", 1)[0] in ("--nodes", "--peers", "--resume", "--attach") for one in arguments):
-        from solvent.cli.run_nodes import main as run_over_nodes
+    reader = parser()
+    options = reader.parse_args(arguments)
+    if any(one is not None for one in (options.nodes, options.peers, options.resume, options.attach)):
+        from solvent.cli.run_nodes import run_over_nodes
 
         begin()
-        return run_over_nodes(arguments)
-    if any(one.split("=", 1)[0] == "--agents" for one in arguments):
-        from solvent.cli.run_agents import main as run_by_agents
+        return run_over_nodes(options)
+    if options.file is None:
+        reader.error("the following arguments are required: FILE")
+    refuse(options, _FOR_NODES, "is for programs over nodes: `--nodes N`")
+    if options.agents is not None:
+        from solvent.cli.run_agents import run_by_agents
 
         begin()
-        return run_by_agents(arguments)
-    options = parser().parse_args(arguments)
+        return run_by_agents(options)
+    refuse(options, (*_FOR_AGENTS, "ttl"), "is for runs by several processes: `--agents N`")
     if options.services is not None and not is_workflow(options.file):
         from solvent.cli.run_workflow import run_concrete
 
@@ -102,29 +118,31 @@ def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
     parser = parser_for(
         "run",
-        "Run a workflow and print its results, or a program until it is inert and print its solution.",
-        example="solvent run pipeline.yaml --input url=http://localhost/ --jobs 8\n  solvent run max.hocl --seed 7",
+        "Run a workflow and print its results, or a program until it is inert and print its solution.\n"
+        "With --agents, killing this command does not end the run; Ctrl-C does, until `solvent resume` continues it.",
+        example="solvent run pipeline.yaml --input url=http://localhost/ --jobs 8\n"
+        "  solvent run pipeline.yaml --agents 4 --store runs.db\n"
+        "  solvent run max.hocl --seed 7\n"
+        "  solvent run max.hocl --nodes 8",
+        usage="solvent run [OPTIONS] [FILE]",
     )
     what = "a program (`-`: standard input), or a workflow: .yaml, .json, .hocl, .py[:NAME]"
-    parser.add_argument("file", metavar="FILE", type=any_file, help=what)
+    parser.add_argument("file", metavar="FILE", nargs="?", type=any_file, help=what)
     _add_for_workflows(parser)
     group = parser.add_argument_group("limits")
     add_limits(group)
     group = parser.add_argument_group("output")
     add_format(group)
     group.add_argument("--trace", action="store_true", help="write every reaction to standard error")
-    group.add_argument("--wfformat", metavar="OUT.json", help="write the run of a workflow as a trace in WfFormat")
+    add_wfformat(group)
     add_log(group)
     add_otel(group)
     group = parser.add_argument_group("programs")
     add_functions(group)
     add_seed(group)
-    group.add_argument("--stats", action="store_true", help="write to standard error what the run cost")
-    group.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
-    group = parser.add_argument_group("programs over nodes (`solvent run --nodes 1 --help` lists more)")
-    group.add_argument("--nodes", metavar="N", help="run a program over so many processes of this machine")
-    group.add_argument("--peers", metavar="HOST:PORT,...", help="run it over nodes that are already there")
-    group.add_argument("--resume", metavar="DIR", help="resume a run over nodes that ended early")
+    group.add_argument("--stats", action="store_true", help="write the cost of the run to standard error")
+    group.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run again")
+    _add_for_nodes(parser)
     return parser
 
 
@@ -134,25 +152,40 @@ def _add_for_workflows(parser: ArgumentParser) -> None:
     add_signals(group)
     add_scale(group)
     group = parser.add_argument_group("how a workflow is run")
-    group.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
     group.add_argument("--processes", action="store_true", help="call Python services in worker processes")
-    says = "run it by so many agents, processes that may be killed (`solvent run --agents 1 --help` lists more)"
-    group.add_argument("--agents", metavar="N", help=says)
     says = "FILE is a concrete workflow: call the services of this workflow"
     group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
-    group = parser.add_argument_group("the record of a workflow's run")
+    add_agents(group)
+    add_places(group)
+    group = parser.add_argument_group("the record of a run")
     group.add_argument("--name", metavar="RUN", help="the name of the run (default: a new name)")
-    says = "where it is recorded (default: SOLVENT_STORE, or .solvent/store.db)"
-    group.add_argument("--store", metavar="URL", help=says)
-    group.add_argument("--no-record", action="store_true", help="do not record it: it cannot be resumed")
-    group.add_argument("--no-sync", action="store_true", help="record it, but do not wait for the disk")
+    add_store(group)
+    group.add_argument("--no-record", action="store_true", help="do not record the run: it cannot be resumed")
+    add_no_sync(group)
 
 
-def variants() -> dict[str, ArgumentParser]:
-    """Return the parsers that read the arguments where these options are among them."""
-    from solvent.cli import run_agents, run_nodes
-
-    return {"--agents 2": run_agents.parser(), "--nodes 2": run_nodes.parser()}
+def _add_for_nodes(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("programs over nodes")
+    says = "run a program over N processes of this machine"
+    group.add_argument("--nodes", type=at_least(1), metavar="N", help=says)
+    says = "run it over nodes that `solvent lab serve capture` has started"
+    group.add_argument("--peers", metavar="HOST:PORT,...", help=says)
+    group.add_argument("--secret-file", metavar="FILE", help="the secret that nodes elsewhere require")
+    group.add_argument("--state", metavar="DIR", help="keep the run in this folder")
+    group.add_argument("--resume", metavar="DIR", help="resume the run in this folder")
+    says = "wait for a run in a store, and print its solution"
+    group.add_argument("--attach", metavar="RUN", help=says)
+    says = "of a run in a store: start K more processes, which take over for those that die"
+    group.add_argument("--spares", type=at_least(0), metavar="K", help=says)
+    says = "of a run in a store: how nodes communicate, by tcp or by the NATS servers of the store (default: tcp)"
+    group.add_argument("--transport", choices=("tcp", "nats"), help=says)
+    says = "of a run in a store: where processes of this machine listen (default: 127.0.0.1, for this machine only)"
+    group.add_argument("--listen", metavar="HOST", help=says)
+    says = "how molecules are captured (default: better)"
+    group.add_argument("--protocol", choices=_PROTOCOLS, help=says)
+    says = "use the protocol for every reaction, also those within one node"
+    group.add_argument("--no-local", action="store_true", help=says)
+    add_tls(parser)
 
 
 def _load(options: Namespace) -> Solution:
@@ -163,7 +196,9 @@ def _load(options: Namespace) -> Solution:
             from solvent.workflows.translate import workflow_functions
 
             if workflow_functions().find(error.message.split("`")[1]) is not None:
-                error.hint = "if this is a concrete workflow, say whose services it calls: --services WORKFLOW"
+                error.hint = (
+                    "if this is a concrete workflow, name the workflow whose services it calls: --services WORKFLOW"
+                )
         raise
 
 

@@ -2,49 +2,51 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from argparse import SUPPRESS, Action
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from solvent.cli.arguments import add_format, at_least, load_functions, load_to_run, parser_for, seconds
-from solvent.cli.finding import any_file
+from solvent.cli.arguments import checked_ttl, load_functions, load_to_run, tls_of
+from solvent.cli.records import NOWHERE
 from solvent.cli.render import complain, counted, show_error, write, write_json
-from solvent.cli.run_shared import add_shared, add_tls, is_shared, refuse_workflow, shared, tls_of
+from solvent.cli.secrecy import VARIABLE
+from solvent.cli.workflows import is_given, is_workflow
 from solvent.errors import Misuse, ReactionFailed, SolventError
 from solvent.hocl.json_fields import error_as_json
 from solvent.lang.printer import print_whole
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
-    from solvent.cli.run_shared import AnyRun
     from solvent.lang.solution import Solution
+    from solvent.runs.nodes.members import Manner
+    from solvent.runs.nodes.running import NodesRun
+    from solvent.runs.nodes.sharing import SharedNodes
+
+    AnyRun: TypeAlias = NodesRun | SharedNodes
 
 MAX_NODES = 1000
-_PROTOCOLS = ("better", "adaptive", "optimistic", "pessimistic")
-_ELSEWHERE = {
+_REFUSED = {
     "seed": "the order of reactions over nodes cannot be repeated",
-    "max-reactions": "nobody counts the reactions of all nodes while they run; give --max-seconds",
+    "max_reactions": "the reactions of all nodes are not counted while they run; use --max-seconds",
     "trace": "reactions over nodes have no common order",
 }
-_FOR_WORKFLOWS = ("input", "signal", "jobs", "processes", "scale", "wfformat", "services")
+_FOR_WORKFLOWS = (
+    "input", "signal", "jobs", "processes", "scale", "wfformat", "services", "agents", "places", "name", "no_record",
+    "otel", "log_format", "log_level",
+)  # fmt: skip
+_OUTSIDE_STORE = ("peers", "state", "resume", "secret_file")
 
 
-def _add_nodes(parser: Any) -> None:
-    """Add the options of a run over nodes."""
-    says = "run a program over so many processes of this machine"
-    parser.add_argument("--nodes", type=at_least(1), metavar="N", help=says)
-    says = "run it over nodes that `solvent lab serve capture` has started there"
-    parser.add_argument("--peers", metavar="HOST:PORT,...", help=says)
-    parser.add_argument("--state", metavar="DIR", help="keep the run in this folder")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
-    parser.add_argument("--secret-file", metavar="FILE", help="the secret that nodes elsewhere ask for")
-
-
-def main(arguments: list[str]) -> int:
+def run_over_nodes(options: Namespace) -> int:
     """Run a program over nodes; print what there is, however the run ended."""
-    options = parser().parse_args(arguments)
+    for name, why in _REFUSED.items():
+        if is_given(options, name):
+            raise Misuse("H344", f"`--{name.replace('_', '-')}` cannot be used over nodes", hint=why)
+    for name in _FOR_WORKFLOWS:
+        if is_given(options, name):
+            raise Misuse("H316", f"`--{name.replace('_', '-')}` is for workflows, and only programs run over nodes")
     run = _prepared(options)
     if run.why_together and options.format == "text":
         complain(f"everything is at node 0: {run.why_together}")
@@ -58,7 +60,7 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         interrupted = True
     if error is not None and not run.ended.statuses:
-        # It never came so far that there would be anything to show, or to go on with.
+        # Nothing has begun that could be shown or resumed.
         run.discard()
         raise error
     if interrupted and run.is_only_watched:
@@ -74,7 +76,7 @@ def main(arguments: list[str]) -> int:
     if run.ended.missing:
         nodes = " and ".join(f"node {node}" for node in run.ended.missing)
         unsaved = "; it was not saved" if options.save is not None else ""
-        write(f"{nodes} did not answer: what is there is missing from this solution{unsaved}", to=sys.stderr)
+        write(f"{nodes} did not answer: their molecules are missing from this solution{unsaved}", to=sys.stderr)
     if not run.ended.is_inert:
         write(run.how_to_go_on, to=sys.stderr)
     if interrupted:
@@ -82,64 +84,21 @@ def main(arguments: list[str]) -> int:
     return error.exit_code if error is not None else 0
 
 
-def parser() -> ArgumentParser:
-    """Return the parser of the command's arguments."""
-    parser = parser_for(
-        "run",
-        "Run a program over many processes until all of it is inert, and print its solution.",
-        example="solvent run max.hocl --nodes 8\n"
-        "  solvent run max.hocl --peers 10.0.0.1:7000,10.0.0.2:7000 --secret-file secret",
-    )
-    parser.add_argument("file", nargs="?", type=any_file, metavar="FILE", help="a program (`-`: standard input)")
-    parser.add_argument("--functions", metavar="MODULE.py", help="Python functions that the program calls")
-    _add_nodes(parser)
-    add_shared(parser)
-    add_tls(parser)
-    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
-    parser.add_argument("--stats", action="store_true", help="say on standard error what each node has done")
-    parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
-    says = "how molecules are captured (default: better)"
-    parser.add_argument("--protocol", choices=_PROTOCOLS, default="better", help=says)
-    says = "let every reaction go through the protocol, also those among a node's own molecules"
-    parser.add_argument("--no-local", action="store_true", help=says)
-    add_format(parser)
-    _add_refused(parser)
-    return parser
-
-
-def _add_refused(parser: ArgumentParser) -> None:
-    """Add the options of a run in one process, to say why they are not for this one."""
-    for name in (*_ELSEWHERE, *_FOR_WORKFLOWS):
-        kind = "?" if name in ("trace", "processes") else None
-        parser.add_argument(f"--{name}", nargs=kind, action=_Refused, help=SUPPRESS)
-
-
-class _Refused(Action):
-    """Says why an option cannot be used over nodes."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:  # noqa: ARG002
-        """Refuse."""
-        name = (option_string or "").lstrip("-")
-        if name in _ELSEWHERE:
-            raise Misuse("H344", f"`--{name}` cannot be used over nodes", hint=_ELSEWHERE[name])
-        raise Misuse("H316", f"`--{name}` is for workflows, and only programs run over nodes")
-
-
 def _prepared(options: Namespace) -> AnyRun:
-    if is_shared(options):
-        return shared(options)
+    if _is_in_store(options):
+        return _in_store(options)
     from pathlib import Path
 
     from solvent.runs.nodes.running import deal_out, take_up
 
     if options.resume is not None:
         if options.nodes is not None or options.peers is not None or options.file is not None:
-            message = "a run that is taken up again has its program and its nodes"
+            message = "a run that is resumed already has its program and its nodes"
             raise Misuse("H344", message, hint=f"`solvent run --resume {options.resume}`")
         return take_up(Path(options.resume).resolve(), load_functions, tls=tls_of(options))
     if options.file is None:
         raise Misuse("H344", "no program is given", hint="`solvent run PROGRAM.hocl --nodes 4`")
-    refuse_workflow(options)
+    _refuse_workflow(options)
     peers = _peers(options)
     nodes = len(peers) or options.nodes
     if nodes > MAX_NODES:
@@ -152,7 +111,7 @@ def _prepared(options: Namespace) -> AnyRun:
         peers=peers,
         secret=_secret(options, peers) if peers else b"",
         reacts_locally=not options.no_local,
-        protocol=options.protocol,
+        protocol=options.protocol or "better",
         tls=tls_of(options),
     )
 
@@ -161,7 +120,7 @@ def _peers(options: Namespace) -> tuple[tuple[str, int], ...]:
     if options.peers is None:
         return ()
     if options.nodes is not None:
-        raise Misuse("H344", "`--peers` says which nodes there are", hint="leave out --nodes")
+        raise Misuse("H344", "`--peers` already names the nodes", hint="leave out --nodes")
     from solvent.net.addresses import address_from_text
 
     peers = tuple(map(address_from_text, options.peers.replace(",", " ").split()))
@@ -176,12 +135,9 @@ def _secret(options: Namespace, peers: tuple[tuple[str, int], ...]) -> bytes:
 
     secret = secret_from(options.secret_file)
     if secret is None:
-        # Nodes elsewhere that want a secret refuse a launcher that has none.
+        # Nodes elsewhere that require a secret refuse a launcher without one.
         secret = own_secret() if all(is_loopback(host) for host, _ in peers) else b""
     return secret
-
-
-# --- What is printed.
 
 
 def _report(run: AnyRun, solution: Solution, error: SolventError | None, options: Namespace) -> None:
@@ -226,4 +182,75 @@ def _write_stats(run: AnyRun) -> None:
         write(f"node {node:<5} {', '.join(what)}", to=sys.stderr)
 
 
-__all__ = ["main", "parser"]
+def _is_in_store(options: Namespace) -> bool:
+    """Return whether the run is, or will be, in a store."""
+    elsewhere = [name for name in _OUTSIDE_STORE if getattr(options, name) is not None]
+    is_meant = any(one is not None for one in (options.store, options.attach, options.spares, options.transport))
+    # An option that names another place goes before the variable.
+    if not is_meant and (elsewhere or not _url(options)):
+        for name in ("ttl", "listen"):
+            if getattr(options, name) is not None:
+                raise Misuse("H344", f"`--{name}` is for runs in a store", hint="give --store URL")
+        return False
+    for name in elsewhere:
+        raise Misuse("H344", f"`--{name.replace('_', '-')}` is not for runs in a store", hint="leave it out")
+    return True
+
+
+def _url(options: Namespace) -> str:
+    """Return the address of the store, if the options or the environment name one."""
+    url = options.store or os.environ.get(VARIABLE, "")
+    return "" if url == NOWHERE else url
+
+
+def _refuse_workflow(options: Namespace) -> None:
+    """Raise `Misuse` for a workflow."""
+    if is_workflow(options.file):
+        hint = "leave out --nodes; `solvent run --agents N` runs a workflow by several processes"
+        raise Misuse("H344", "workflows do not run over nodes, only programs do", hint=hint)
+
+
+def _in_store(options: Namespace) -> SharedNodes:
+    """Return a run in a store: a new one, or one that exists."""
+    from solvent.runs.nodes.sharing import attach, share_out
+    from solvent.store import is_on_servers
+
+    manner = _manner(options)
+    if options.attach is not None:
+        if options.file is not None or options.nodes is not None or options.transport is not None:
+            message = "a run in a store already has its program and its nodes"
+            raise Misuse("H344", message, hint=f"`solvent run --attach {options.attach} --store URL`")
+        functions = None if options.functions is None else load_functions(options.functions)
+        return attach(options.attach, manner, functions, spares=options.spares or 0)
+    if options.file is None or options.nodes is None:
+        raise Misuse(
+            "H344", "the program and --nodes are missing", hint="`solvent run PROGRAM.hocl --nodes 4 --store URL`"
+        )
+    _refuse_workflow(options)
+    if options.transport == "nats" and not is_on_servers(manner.url):
+        hint = "`solvent store serve` starts one; then --store nats://127.0.0.1:4222"
+        raise Misuse("H344", "`--transport nats` needs a store on NATS servers", hint=hint)
+    run = share_out(
+        load_to_run(options),
+        options.nodes,
+        manner,
+        ttl=checked_ttl(options.ttl),
+        transport=options.transport or "tcp",
+        spares=options.spares or 0,
+        functions=options.functions,
+        reacts_locally=not options.no_local,
+        protocol=options.protocol or "better",
+    )
+    if options.format == "text":
+        write(f"the run is {run.record.run}", to=sys.stderr)
+    return run
+
+
+def _manner(options: Namespace) -> Manner:
+    from solvent.runs.nodes.members import Manner
+
+    url = _url(options)
+    if not url:
+        raise Misuse("H344", "no store is named for the run", hint=f"--store URL, or the variable {VARIABLE}")
+    host = options.listen or "127.0.0.1"
+    return Manner(url=url, is_durable=not options.no_sync, host=host, tls=tls_of(options))

@@ -12,12 +12,11 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.exporting import write_trace
 from solvent.cli.interrupt import raise_if_interrupted
 from solvent.cli.live import view_for
 from solvent.cli.records import add_store_to_hint, begin_record, tell_how_to_resume, tell_of_record
 from solvent.cli.render import complain, write_reaction
-from solvent.cli.report import write_report_as_json, write_results, write_summary
+from solvent.cli.report import write_report, write_trace
 from solvent.cli.spans import tracing_for
 from solvent.cli.watch import Watch, prints_to_standard_error
 from solvent.cli.workflows import folder_of, inputs_of, load_sound, load_to_run, refuse, show_problems
@@ -83,7 +82,7 @@ def _all_problems_of_services(loaded: Loaded, folder: Path) -> Iterator[None]:
     try:
         yield
     except SolventError as error:
-        from solvent.cli.services import service_problems
+        from solvent.cli.workflows import service_problems
 
         # A run ends at the first one; the others are looked for only now, so that a sound workflow does not pay.
         found = service_problems(loaded, folder)
@@ -215,15 +214,7 @@ def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], 
 def _tell(workflow: Workflow, report: Report, options: Namespace, held: HeldRun | None) -> None:
     if held is not None and held.journal.begun:
         report.called_again = called_again(held.store, held.card)
-    run = "" if held is None else held.card.run
-    if options.format == "json":
-        write_report_as_json(workflow, report, run=run)
-    else:
-        write_results(report)
-        # What reads a log as JSON finds nothing else in it.
-        if options.log_format != "json":
-            write_summary(workflow, report)
-    sys.stdout.flush()
+    write_report(workflow, report, options, run="" if held is None else held.card.run)
 
 
 def exit_code(report: Report) -> int:
@@ -250,6 +241,3 @@ class Tracer:
         assert self.recorder is not None
         self.recorder(reaction)
         write_reaction(self.recorder.records[-1], to=sys.stderr)
-
-
-__all__ = ["Tracer", "execute", "exit_code", "run_concrete", "run_workflow"]

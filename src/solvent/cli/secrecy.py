@@ -1,7 +1,7 @@
-"""What is secret in an address stays out of sight: of the list of processes, of what is printed, of other programs.
+"""Secrets in addresses are kept out of the list of processes, of output and of other programs.
 
-A command's words can be read by everybody on the machine. A command that was given an address with a password starts
-itself once more at once, with the address in its environment, which only its user can read.
+Every user of a machine can read the arguments of a process. A command that gets an address with a password starts
+itself anew as soon as its arguments are parsed, with the address in its environment, which only its user can read.
 """
 
 from __future__ import annotations
@@ -9,60 +9,54 @@ from __future__ import annotations
 import os
 import re
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 VARIABLE = "SOLVENT_STORE"
 SECRET_VARIABLE = "SOLVENT_SECRET"  # noqa: S105 - a name, no secret
 # The scheme is not asked for: looking for its beginning would take quadratic time in a long word.
 _SECRET = re.compile(r"://[^/?#\s]*@")
-_OPTION = "--store"
 _HANDED_ON = "SOLVENT_HANDED_ON"
-"""Has the address for a moment, while a command starts itself anew."""
+"""Holds the address while a command starts itself anew."""
 
 
 def redacted(text: str) -> str:
-    """Give a text, an address or one that has some, without what is secret in it."""
+    """Return a text without the secrets of the addresses in it."""
     return _SECRET.sub("://***@", text)
 
 
 def has_secret(text: str) -> bool:
-    """Whether an address says who is let in."""
+    """Return whether an address has credentials."""
     return _SECRET.search(text) is not None
 
 
-def hide(arguments: list[str]) -> list[str]:
-    """Start the command anew, without the secret, if its words have one; and then give it the words as they were."""
+def restored(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command as they were before `hide` started it anew."""
     given = os.environ.pop(_HANDED_ON, "")
-    if given:
-        return [word.replace(redacted(given), given) for word in arguments]
-    found = _store(arguments)
-    if not has_secret(found):
-        return arguments
+    return [word.replace(redacted(given), given) for word in arguments] if given else list(arguments)
+
+
+def hide(url: str) -> None:
+    """Start the process anew without the secret, if its arguments show an address that has one."""
+    if not has_secret(url) or not any(url in word for word in sys.argv):
+        return
     sys.stdout.flush()
     sys.stderr.flush()
     # Without `-P` modules of the current folder would be found before ours.
-    words = [sys.executable, "-P", "-m", "solvent", *(word.replace(found, redacted(found)) for word in arguments)]
-    os.execve(sys.executable, words, {**os.environ, _HANDED_ON: found})  # noqa: S606 - ourselves
-
-
-def _store(arguments: list[str]) -> str:
-    """Give the address of the store that a command's words have."""
-    found, words = "", iter(arguments)
-    for word in words:
-        if word == _OPTION:
-            found = next(words, "")
-        elif word.startswith(f"{_OPTION}="):
-            found = word.removeprefix(f"{_OPTION}=")
-    return found
+    words = [sys.executable, "-P", "-m", "solvent", *(word.replace(url, redacted(url)) for word in sys.argv[1:])]
+    os.execve(sys.executable, words, {**os.environ, _HANDED_ON: url})  # noqa: S606 - ourselves
 
 
 def shown(text: str) -> str:
-    """Give a text that others have written without signs that would change the terminal, or a secret."""
+    """Return a text of others without secrets and without characters that would change the terminal."""
     plain = "".join(one if one.isprintable() else "\ufffd" for one in text)
     return redacted(plain)
 
 
 def secret_from(path: str | None) -> bytes | None:
-    """Read the secret; it is never an argument, since everybody on a machine can read those."""
+    """Read the secret; it is never an argument, since every user of a machine can read those."""
     if path is None:
         return os.environ.get(SECRET_VARIABLE, "").encode() or None
     from pathlib import Path
@@ -76,6 +70,3 @@ def secret_from(path: str | None) -> bytes | None:
     if not secret:
         raise NodeProblem("N120", f"{path} is empty: that is no secret")
     return secret
-
-
-__all__ = ["SECRET_VARIABLE", "VARIABLE", "has_secret", "hide", "redacted", "secret_from", "shown"]

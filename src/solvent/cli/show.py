@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.cli.arguments import add_program, at_least, load_program, parser_for, seconds
-from solvent.cli.finding import any_file
+from solvent.cli.arguments import add_program, any_file, at_least, load_program, parser_for, seconds
 from solvent.cli.picture import add_picture, columns, format_of, write_picture
-from solvent.cli.workflows import add_inputs, add_scale, add_signals, inputs_of, is_workflow, load_workflow, refuse
+from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, load_workflow, refuse
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 _FORMATS = ("text", "svg", "png", "dot")
 _FOR_STATES = ("max_states", "max_seconds", "input", "signal")
 _MAX_STATES = 100
-"""As many states as people can still read."""
+"""As many states as a reader can follow."""
 
 
 def main(arguments: list[str]) -> int:
@@ -45,7 +44,7 @@ def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
     says = (
         "Draw a workflow; alternatives are dashed.\n"
-        "Of a program, and with --states of a workflow, draw its states: every order in which it can happen."
+        "Of a program, and with --states of a workflow, draw the states that all its orders reach."
     )
     example = "solvent show pipeline.yaml -o pipeline.svg\n  solvent show max.hocl -o states.png"
     parser = parser_for("show", says, example=example)
@@ -55,7 +54,7 @@ def parser() -> ArgumentParser:
     add_scale(parser)
     group = parser.add_argument_group("states")
     group.add_argument("--states", action="store_true", help="draw the states of a workflow, not its tasks")
-    says = f"draw so many states at most, those first that are reached soonest (default: {_MAX_STATES})"
+    says = f"draw at most N states, those that are reached first (default: {_MAX_STATES})"
     group.add_argument("--max-states", type=at_least(1), metavar="N", help=says)
     group.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
     add_inputs(group)
@@ -74,40 +73,20 @@ def _write(graph: Graph, form: str, options: Namespace) -> None:
 
 def _states(options: Namespace) -> tuple[Graph, int]:
     """Explore a program."""
-    from solvent.cli.explore import complain_unfinished, stopper
-    from solvent.cli.watch import Watch
-    from solvent.engine.explore import Exploration, explore
+    from solvent.cli.explore import explored_states
     from solvent.engine.picturing import graph_of_states
 
-    solution = load_program(options).solution()
     options.max_states = options.max_states or _MAX_STATES
-    found = Exploration()
-    with Watch(lambda: len(found.states), noun="states") as watch:
-        stop = stopper(watch, options.max_seconds)
-        explore(solution, max_states=options.max_states, should_stop=stop, into=found)
-    code = 0 if found.is_complete else complain_unfinished(len(found.states), watch, options)
-    return graph_of_states(found, options.file), code
+    found, code = explored_states(load_program(options), options)
+    return graph_of_states(found, options.file), code()
 
 
 def _orders(options: Namespace) -> tuple[Graph, int]:
     """Explore a workflow."""
-    from solvent.cli.explore import complain_unfinished, stopper
-    from solvent.cli.watch import Watch, prints_to_standard_error
-    from solvent.runs.exploring import Orders, explore_workflow
+    from solvent.cli.explore import explored_orders
     from solvent.runs.picturing import graph_of_orders
 
     workflow, folder = load_workflow(options.file, scale=options.scale)
     options.max_states = options.max_states or _MAX_STATES
-    found = Orders()
-    with Watch(lambda: len(found.states), noun="states") as watch, prints_to_standard_error():
-        explore_workflow(
-            workflow,
-            inputs_of(options),
-            signals=options.signal,
-            max_states=options.max_states,
-            should_stop=stopper(watch, options.max_seconds),
-            folder=folder,
-            into=found,
-        )
-    code = 0 if found.is_complete else complain_unfinished(len(found.states), watch, options)
-    return graph_of_orders(found, workflow.name), code
+    found, code = explored_orders(workflow, folder, options)
+    return graph_of_orders(found, workflow.name), code()

@@ -55,6 +55,3 @@ def _listen(tell: Callable[[str], None]) -> None:
 def _is_off() -> bool:
     is_disabled = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     return is_disabled or os.environ.get("OTEL_TRACES_EXPORTER", "").strip() == "none"
-
-
-__all__ = ["tracing_for"]

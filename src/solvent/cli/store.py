@@ -1,4 +1,4 @@
-"""`solvent store serve`: a server that keeps a store, on this machine, from the wheel."""
+"""`solvent store serve`: a server on this machine that keeps stores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.arguments import add_format, parser_for, port
+from solvent.cli.arguments import add_format, add_words, parser_for, parser_settings, port
 from solvent.cli.render import complain, write, write_json
 from solvent.errors import StoreError
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from solvent.store.server import Plan, Server
 
-_SERVE = "serve"
 _PORT = 4222
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SAYS = (
@@ -27,16 +26,14 @@ _EXAMPLE = "solvent store serve\n  solvent store serve --folder /srv/store --hos
 
 def main(arguments: list[str]) -> int:
     """Serve until Ctrl-C (0), or until the server ends by itself (1)."""
-    if arguments[:1] != [_SERVE]:
-        parser().parse_args(arguments)
-    options = _serve_parser().parse_args(arguments[1:])
+    options = parser().parse_args(arguments)
     from solvent.store.server import Server
 
     server = Server(_plan(options))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         server.start()
-        _say(server, options)
+        _print_address(server, options)
         server.wait()
     except KeyboardInterrupt:
         # A second Ctrl-C must not leave the server alone.
@@ -44,42 +41,39 @@ def main(arguments: list[str]) -> int:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         server.stop()
         return 0
-    complain("the server has ended by itself", hint=f"{server.log} may say why")
+    complain("the server has ended by itself", hint=f"see its log, {server.log}")
     return 1
 
 
 def parser() -> ArgumentParser:
-    """Return the parser of the command's first word."""
-    parser = parser_for("store", "Stores keep what runs must not lose.", example=_EXAMPLE)
-    parser.add_argument("what", choices=(_SERVE,), help="start a server that keeps stores")
+    """Return the parser of the command's arguments."""
+    parser = parser_for("store", "Stores hold the records of runs.", example=_EXAMPLE)
+    words = add_words(parser, "what to do")
+    says = "start a server that keeps stores"
+    _add_serve(words.add_parser("serve", help=says, description=_SAYS, **parser_settings(_EXAMPLE)))
     return parser
 
 
-def variants() -> dict[str, ArgumentParser]:
-    """Return the parsers of what follows the command's words."""
-    return {_SERVE: _serve_parser()}
-
-
-def _serve_parser() -> ArgumentParser:
-    parser = parser_for(f"store {_SERVE}", _SAYS, example=_EXAMPLE)
-    says = "where it keeps everything (default: %(default)s)"
+def _add_serve(parser: ArgumentParser) -> None:
+    says = "where it keeps its files (default: %(default)s)"
     parser.add_argument("--folder", default="solvent-store", metavar="DIR", help=says)
-    says = "where it listens (default: %(default)s, this machine only); others need credentials"
+    says = "where it listens (default: %(default)s, this machine only); other addresses need credentials"
     parser.add_argument("--host", default=_LOOPBACK[0], help=says)
-    says = "its port, 0 for any that is free (default: %(default)s)"
+    says = "its port; 0 for any free one (default: %(default)s)"
     parser.add_argument("--port", type=port, default=_PORT, metavar="N", help=says)
-    says = "answer when it is on disk: survives a power cut, and is slower"
+    says = "acknowledge writes when they are on disk: slower, but a power cut loses nothing"
     parser.add_argument("--durable", action="store_true", help=says)
     _add_protection(parser)
     _add_cluster(parser)
     add_format(parser)
-    return parser
 
 
 def _add_protection(parser: ArgumentParser) -> None:
-    parser.add_argument("--user", default="", metavar="NAME", help="who may connect, with --password-file")
+    parser.add_argument("--user", default="", metavar="NAME", help="the user who may connect, with --password-file")
     parser.add_argument("--password-file", default="", metavar="FILE", help="the user's password, in the first line")
-    parser.add_argument("--token-file", default="", metavar="FILE", help="a secret that all clients know, instead")
+    parser.add_argument(
+        "--token-file", default="", metavar="FILE", help="a secret that all clients know, instead of a user"
+    )
     parser.add_argument("--cert", default="", metavar="FILE", help="the server's certificate: clients must use TLS")
     parser.add_argument("--key", default="", metavar="FILE", help="the certificate's key")
     says = "the authority (PEM) that must have signed the clients' certificates"
@@ -87,9 +81,9 @@ def _add_protection(parser: ArgumentParser) -> None:
 
 
 def _add_cluster(parser: ArgumentParser) -> None:
-    says = "the server's name in a cluster; each another one"
+    says = "the server's name in a cluster, which must be unique"
     parser.add_argument("--name", default="solvent", help=says)
-    says = "where the other servers of a cluster find it"
+    says = "the port for the other servers of a cluster"
     parser.add_argument("--cluster-port", type=port, default=0, metavar="N", help=says)
     says = "all servers of the cluster, with their cluster ports: `HOST:PORT,HOST:PORT,HOST:PORT`"
     parser.add_argument("--routes", default="", metavar="ADDRESSES", help=says)
@@ -108,8 +102,8 @@ def _plan(options: Namespace) -> Plan:
     if bool(options.cluster_port) != bool(options.routes):
         raise StoreError("E401", "--cluster-port and --routes belong together")
     if options.host not in _LOOPBACK and not (options.user or token or options.ca):
-        hint = "--token-file, --user and --password-file, or --ca say who may; --cert protects what is said"
-        raise StoreError("E401", f"anybody who reaches {options.host} could read and change everything", hint=hint)
+        hint = "limit access by --token-file, --user and --password-file, or --ca; encrypt by --cert"
+        raise StoreError("E401", f"anyone who can reach {options.host} could read and change everything", hint=hint)
     return Plan(
         folder=Path(options.folder).absolute(),
         name=options.name,
@@ -145,7 +139,7 @@ def _secret(path: str) -> str:
 
 
 def _file(path: str) -> str:
-    """Give the whole path: a server may look from elsewhere."""
+    """Return the absolute path of a file: the server runs in another folder."""
     if not path:
         return ""
     from pathlib import Path
@@ -155,15 +149,15 @@ def _file(path: str) -> str:
     return str(Path(path).absolute())
 
 
-def _say(server: Server, options: Namespace) -> None:
+def _print_address(server: Server, options: Namespace) -> None:
     plan = server.plan
     if options.format == "json":
         write_json({"url": server.url, "folder": str(plan.folder), "durable": plan.is_durable, "pid": server.pid})
     else:
         write(server.url)
-        when = "on disk" if plan.is_durable else "written: a power cut may lose the last two minutes (see --durable)"
-        write(f"keeps everything in {plan.folder}; answers when it is {when}")
+        when = "on disk" if plan.is_durable else "in memory: a power cut may lose the last two minutes (see --durable)"
+        write(f"keeps its files in {plan.folder}; acknowledges writes when they are {when}")
         if plan.user or plan.token:
             who = f"{plan.user}:PASSWORD" if plan.user else "TOKEN"
-            write(f"clients say who they are: {server.url.replace('://', f'://{who}@', 1)}")
+            write(f"clients connect to {server.url.replace('://', f'://{who}@', 1)}")
     sys.stdout.flush()

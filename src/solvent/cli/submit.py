@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.cli.agent_runs import tell_submitted
-from solvent.cli.arguments import add_format, at_least, parser_for
+from solvent.cli.arguments import add_format, add_no_sync, add_places, add_store, parser_for
+from solvent.cli.render import write, write_json
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_to_run
 
 if TYPE_CHECKING:
@@ -28,33 +28,22 @@ def main(arguments: list[str]) -> int:
     with store_for(options) as store, hints_with_store(options):
         run = options.name or new_name(workflow.name)
         plan = give_to_agents(store, run, workflow, inputs_of(options), max_places=options.places)
-    tell_submitted(run, plan, is_json=options.format == "json")
+    if options.format == "json":
+        write_json({"run": run, "workflow": plan.name, "places": plan.places})
+    else:
+        write(run)
     return 0
 
 
 def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
-    from solvent.runs.agents.partition import MAX_PLACES
-
     example = "solvent submit pipeline.yaml --store nats://10.0.0.1:4222 --input n=3"
     parser = parser_for("submit", _SAYS, example=example)
     add_workflow(parser)
     add_inputs(parser)
-    add_place(parser, MAX_PLACES)
+    add_store(parser)
+    parser.add_argument("--name", metavar="RUN", help="the name of the run (default: a new name)")
+    add_places(parser)
+    add_no_sync(parser)
     add_format(parser)
     return parser
-
-
-def add_place(parser: ArgumentParser, max_places: int) -> None:
-    """Add --store, --name, --places and --no-sync."""
-    from solvent.cli.records import add_store
-
-    add_store(parser)
-    add = parser.add_argument
-    add("--name", metavar="RUN", help="what the run is called (default: a new name)")
-    says = f"into how many places, with one agent each, it is divided (default: by its size; most {max_places})"
-    add("--places", type=at_least(1), metavar="N", help=says)
-    add("--no-sync", action="store_true", help="do not wait for the disk: a power cut may lose seconds")
-
-
-__all__ = ["add_place", "main", "parser"]

@@ -127,6 +127,3 @@ def repeatable(workflow: Workflow) -> set[str]:
         for task in workflow.tasks
         if task.each is None and (task.control is None or task.control.many is None)
     }
-
-
-__all__ = ["MARKS", "STATES", "STYLES", "Board", "repeatable"]

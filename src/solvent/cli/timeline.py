@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.cli.agent_records import happened, latest_run
-from solvent.cli.agent_runs import report_of_run
-from solvent.cli.arguments import parser_for
+from solvent.cli.agent_runs import happened, latest_run, report_of_run
+from solvent.cli.arguments import add_store, parser_for
 from solvent.cli.picture import add_picture, columns, format_of, write_picture
-from solvent.cli.records import add_run, add_store, open_records, state_of
+from solvent.cli.records import add_run, open_records, state_of
 from solvent.cli.render import write
 from solvent.pictures.timeline import lines, timeline_drawn, written_time
 from solvent.runs.records.timing import timeline_of, times_of
@@ -16,7 +15,7 @@ from solvent.runs.records.timing import timeline_of, times_of
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from solvent.cli.agent_records import Told
+    from solvent.cli.agent_runs import Told
     from solvent.pictures.timeline import Timeline
     from solvent.runs.records.timing import Times
     from solvent.store import Store

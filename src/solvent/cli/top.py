@@ -147,6 +147,3 @@ def _table(nodes: Nodes, statuses: dict[int, Status]) -> Any:
         cells = [Text(harmless(one)) for one in row]
         table.add_row(*cells, style="red" if row[1] in ("gone", "failed") else "green" if row[1] == "inert" else None)
     return table
-
-
-__all__ = ["main", "parser"]

@@ -9,8 +9,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solvent.cli.arguments import parser_for, port
-from solvent.cli.records import add_store, place_of
+from solvent.cli.arguments import add_store, parser_for, port
+from solvent.cli.records import place_of
 from solvent.cli.render import complain, write
 from solvent.cli.secrecy import redacted
 from solvent.errors import Misuse, install_hint
@@ -117,6 +117,3 @@ def _secret(options: Namespace) -> str:
         hint = 'python -c "import secrets; print(secrets.token_urlsafe())"'
         raise Misuse("H352", said, hint=hint)
     return text
-
-
-__all__ = ["main", "parser"]

@@ -166,7 +166,7 @@ def explain(solution: Solution, recorder: Recorder, name: str, *, is_json: bool 
         write_json(fate.as_json())
     elif fate.reports:
         for report in fate.reports:
-            write_report(report)
+            _write_rule(report)
     elif fate.existed:
         write(f"`{name}` is not in the final solution")
         if taken is not None:
@@ -181,8 +181,8 @@ def explain(solution: Solution, recorder: Recorder, name: str, *, is_json: bool 
     return 0 if fate.existed else 1
 
 
-def write_report(report: Report) -> None:
-    """Write how far a rule gets."""
+def _write_rule(report: Report) -> None:
+    """Write which patterns of a rule match, and what stops it."""
     write(("rule", "bold"), f"      {report.text}")
     write(("solution", "bold"), f"  {shortened(report.solution)}")
     for at, pattern in enumerate(report.patterns, 1):

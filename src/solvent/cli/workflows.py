@@ -1,10 +1,10 @@
-"""Workflows on the command line: which files are some, and reading and checking them.
+"""Workflows on the command line: which files hold one, how they are read and checked, and their arguments.
 
     pipeline.yaml  pipeline.yml  pipeline.json     our layout; JSON may be a trace in WfFormat
     pipeline.hocl                                  HOCLflow: a solution of tasks with SRV; chemical services: ChWS1
     pipeline.py  pipeline.py:name                  Python
 
-Nothing that a program alone does not need is imported before it is known that a file is a workflow.
+What a program does not need is imported only after a file was found to be a workflow.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.finding import any_file
-from solvent.errors import Misuse
+from solvent.cli.arguments import any_file
+from solvent.errors import Misuse, SolventError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from solvent.errors import SolventError
-    from solvent.workflows.model import Workflow
+    from solvent.workflows.model import Service, Workflow
     from solvent.workflows.places import Loaded
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".py")
@@ -31,7 +30,7 @@ _MAX_SCALE = 1_000_000
 
 
 def is_workflow(file: str) -> bool:
-    """Say whether a file holds a workflow and not a program."""
+    """Return whether a file holds a workflow and not a program."""
     if file.endswith(_SUFFIXES) or ".py:" in file:
         return True
     if not file.endswith(".hocl"):
@@ -41,7 +40,7 @@ def is_workflow(file: str) -> bool:
             data = opened.read()
     except OSError:
         return False
-    # A program without one of these words is none, and is asked no more.
+    # A text without one of these words is a program.
     may_be = b"SRV" in data or b"ChWS" in data or b"invokeServ" in data
     return may_be and _is_text(data.decode("utf-8-sig", errors="replace"), file)
 
@@ -77,13 +76,13 @@ def add_scale(parser: Any) -> None:
 
 def add_inputs(parser: Any) -> None:
     """Add --input."""
-    says = "an input of the workflow; VALUE is read as JSON where it is JSON, as text otherwise"
+    says = "an input of the workflow; VALUE is JSON, or else text"
     parser.add_argument("--input", type=_input, action="append", default=[], metavar="NAME=VALUE", help=says)
 
 
 def add_signals(parser: Any, *, is_timed: bool = True) -> None:
     """Add --signal: with a time, or for a signal that may come at any moment."""
-    when = "; it comes after so many seconds, or at once" if is_timed else ", which may come at any moment"
+    when = "; it arrives after SECONDS, or at once" if is_timed else ", which may arrive at any moment"
     parser.add_argument(
         "--signal",
         type=_signal if is_timed else _untimed,
@@ -95,7 +94,7 @@ def add_signals(parser: Any, *, is_timed: bool = True) -> None:
 
 
 def inputs_of(options: Namespace) -> dict[str, Any]:
-    """Give the inputs by name; of several values the last one counts."""
+    """Return the inputs by name; of several values the last one counts."""
     return dict(options.input)
 
 
@@ -105,7 +104,7 @@ def _scale(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= _MAX_SCALE:
-        raise ArgumentTypeError(f"`{text}` is no factor from 0 to {_MAX_SCALE:,}")
+        raise ArgumentTypeError(f"`{text}` is not a factor from 0 to {_MAX_SCALE:,}")
     return value
 
 
@@ -148,7 +147,7 @@ def _untimed(text: str) -> tuple[str, Any]:
 
 
 def _json_of(text: str) -> tuple[Any] | None:
-    """Give what a text says as JSON, in a tuple, or nothing."""
+    """Return the value of a JSON text in a tuple, or nothing."""
     import json
 
     try:
@@ -172,12 +171,12 @@ def read_workflow(file: str, *, scale: float | None = None) -> Loaded:
 
 
 def load_workflow(file: str, *, scale: float | None = None) -> tuple[Workflow, Path]:
-    """Read and check a workflow; what is wrong is shown, all at once, and ends the command."""
+    """Read and check a workflow; show all problems at once and end the command."""
     return load_sound(file, scale=scale).workflow, folder_of(file)
 
 
 def load_sound(file: str, *, scale: float | None = None) -> Loaded:
-    """Read and check a workflow, and give it with its places; what is wrong is shown and ends the command."""
+    """Read and check a workflow, and return it with its places in the file; show problems and end the command."""
     from solvent.workflows.checks import check
 
     loaded = read_workflow(file, scale=scale)
@@ -189,7 +188,7 @@ def load_sound(file: str, *, scale: float | None = None) -> Loaded:
 
 
 def load_to_run(file: str, *, scale: float | None = None) -> Loaded:
-    """Read and check a workflow as `load_sound` does, and warn of what is probably not meant."""
+    """Read and check a workflow as `load_sound` does, and show warnings."""
     from solvent.cli.render import show_doubt
     from solvent.workflows.doubts import workflow_doubts
 
@@ -211,15 +210,71 @@ def show_problems(problems: Sequence[SolventError]) -> None:
 
 
 def folder_of(file: str) -> Path:
-    """Give the folder beside which a workflow's modules, programs and files are found."""
+    """Return the folder in which a workflow's modules, programs and files are found."""
     from pathlib import Path
 
     return Path(file).parent
 
 
+def is_given(options: Namespace, name: str) -> bool:
+    """Return whether an option was given."""
+    given = getattr(options, name)
+    return given is not None and given is not False and given != []
+
+
 def refuse(options: Namespace, names: tuple[str, ...], why: str) -> None:
-    """Refuse options that mean nothing for this kind of file."""
+    """Refuse options that have no meaning for this kind of file."""
     for name in names:
-        given = getattr(options, name)
-        if given is not None and given is not False and given != []:
+        if is_given(options, name):
             raise Misuse("H313", f"`--{name.replace('_', '-')}` {why}")
+
+
+def service_problems(loaded: Loaded, folder: Path) -> list[SolventError]:
+    """Prepare every service as a run would, and list what is wrong with them."""
+    found: list[SolventError] = []
+    for service in loaded.workflow.services:
+        problem = _problem(service, folder)
+        if problem is not None:
+            if problem.span is None:
+                problem.span = loaded.places.get(("service", service.name))
+            found.append(problem)
+        elif service.kind == "workflow" and service.function is None and service.target:
+            found += _problems_of_inputs(service, loaded, folder)
+    return found
+
+
+def _problems_of_inputs(service: Service, loaded: Loaded, folder: Path) -> list[SolventError]:
+    """List what is wrong with the inputs that tasks give to a workflow in another file."""
+    from solvent.runs.kinds import workflow_of
+    from solvent.workflows.checks import input_problems
+
+    inner, _ = workflow_of(service, folder)
+    found: list[SolventError] = []
+    for task in loaded.workflow.tasks:
+        for problem in input_problems(task, inner) if task.service == service.name else ():
+            problem.span = loaded.places.get(("task", task.name))
+            found.append(problem)
+    return found
+
+
+def _problem(service: Service, folder: Path) -> SolventError | None:
+    from solvent.runs.kinds import MAKERS
+    from solvent.services import Caller
+    from solvent.workflows.value_checks import limit_faults
+
+    if (not service.target and service.function is None) or limit_faults(service):
+        # `checks` has reported it already, or there is nothing to find.
+        return None
+    try:
+        Caller((service,), folder=folder, makers=MAKERS).close()
+    except SolventError as problem:
+        return problem
+    return None
+
+
+def refuse_uncallable(loaded: Iterable[Loaded], folder: Path) -> None:
+    """Show which services of files cannot be called here, and end with 2 if there are any."""
+    problems = [problem for one in loaded for problem in service_problems(one, folder)]
+    if problems:
+        show_problems(problems)
+        raise SystemExit(2)

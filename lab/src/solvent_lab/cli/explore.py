@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.cli.arguments import add_format, at_least, parser_for
-from solvent.cli.explore_properties import properties_as_json, write_counterparts, write_violation
+from solvent.cli.explore import properties_as_json, write_counterparts, write_violation
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.watch import Watch
 from solvent.engine.explore import MAX_STATES, Exploration

@@ -9,9 +9,8 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.arguments import load_functions, parser_for
+from solvent.cli.arguments import add_tls, load_functions, parser_for, tls_of
 from solvent.cli.render import complain
-from solvent.cli.run_shared import add_tls, tls_of
 from solvent.errors import NodeProblem
 from solvent_lab.cli.serve import add_secret, given_secret, hints_of_options
 
