@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_submitted_workflow_is_run_by_agents(tmp_path: Path) -> None:
         assert calls(tmp_path) == DONE
         one.wait_for(f"{run} is over")
         assert (one.end(signal.SIGTERM), two.end(signal.SIGINT)) == (0, 0)
-        assert one.said().endswith("ends; others go on with what it had\n")
+        assert one.said().endswith("ends; other agents take over its work\n")
         lines = [json.loads(line) for line in two.said().splitlines()]
     assert all({"time", "level", "event", "agent", "says"} <= line.keys() for line in lines)
     assert "offers broken, gate, start, total" in lines[0]["says"]
@@ -49,7 +49,17 @@ def test_a_signal_amid_another_is_one_too_many_for_nobody(tmp_path: Path) -> Non
         for _ in range(500):
             agent.process.send_signal(signal.SIGTERM)
         assert agent.process.wait(200) == 0
-        assert agent.said().endswith("ends; others go on with what it had\n")
+        assert agent.said().endswith("ends; other agents take over its work\n")
+
+
+def test_commands_share_a_default_store(tmp_path: Path) -> None:
+    """Without `--store` and the variable, an agent runs what was submitted in the same folder, and status shows it."""
+    put_flow(tmp_path)
+    (tmp_path / "open").touch()
+    here: dict[str, Any] = {"cwd": tmp_path, "more": {"SOLVENT_STORE": ""}}
+    assert solvent("submit", "flow.yaml", "--name", "r1", **here).out == "r1\n"
+    assert solvent("agent", "--services", "flow.yaml", "--until", "r1", **here).code == 0
+    assert "r1: done" in solvent("status", "r1", **here).out
 
 
 def test_what_was_run_can_be_looked_at(tmp_path: Path) -> None:
@@ -111,7 +121,7 @@ def test_nobody_runs_a_run_without_agents(tmp_path: Path) -> None:
     solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
     result = solvent("resume", "r1", *STORE, cwd=tmp_path)
     assert result.code == 2
-    assert "error[A104]: nobody goes on with `r1`: no agent is alive at this store\n" in result.err
+    assert "error[A104]: `r1` cannot continue: no agent is alive at this store\n" in result.err
     assert "solvent agent --store URL --services WORKFLOW" in result.err
     assert "no living agent offers: broken, gate, start, total" in solvent("status", "r1", *STORE, cwd=tmp_path).out
 
@@ -119,8 +129,8 @@ def test_nobody_runs_a_run_without_agents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words,said",
     [
-        (("agent", *STORE), "error[A103]: this agent would have nothing to offer"),
-        (("agent", "--services", "flow.yaml"), "error[E401]: it is not said where runs are"),
+        (("agent", *STORE), "error[A103]: this agent would have no services to offer"),
+        (("agent", "--services", "flow.yaml"), "error[R401]: agents need a store, and none is named"),
         (("agent", *STORE, "--services", "none.yaml"), "error[W100]"),
         (("agent", *STORE, "--services", "flow.yaml", "sub/flow.yaml"), "error[A103]: flow.yaml and sub/flow.yaml"),
         (("agent", *STORE, "--services", "flow.yaml", "--ttl", "0.1"), "error[H313]"),
@@ -130,10 +140,10 @@ def test_nobody_runs_a_run_without_agents(tmp_path: Path) -> None:
         (("submit", "signal.yaml", *STORE), "error[A101]: `flow` waits for the signal `go`"),
         (("submit", "flow.yaml", *STORE, "--input", "m=1"), "error[W131]"),
         (("submit", "flow.yaml", *STORE, "--name", "a b"), "error[A101]: a run cannot be called"),
-        (("resume", "r1", *STORE, "--agents", "1"), "error[A103]: it is not said whose services"),
+        (("resume", "r1", *STORE, "--agents", "1"), "error[A103]: the agents have no services to offer"),
         (("run", "program.hocl", "--agents", "2"), "error[H313]: `--agents` is for workflows"),
         (("agents", "up", "none.yaml", *STORE), "error[A108]"),
-        (("agents", "down", *STORE), "say which agents"),
+        (("agents", "down", *STORE), "error[H319]: no agents are named"),
         (("agents",), "the following arguments are required"),
     ],
 )

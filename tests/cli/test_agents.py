@@ -71,7 +71,7 @@ def test_agents_on_hosts_run_a_workflow(tmp_path: Path, monkeypatch: pytest.Monk
     finally:
         down = solvent("agents", "down", "hosts.yaml", *store, cwd=tmp_path)
     assert (down.code, down.out) == (0, "3 agents ended\n")
-    assert solvent("agents", "list", *store, cwd=tmp_path).out == "no agents are there\n"
+    assert solvent("agents", "list", *store, cwd=tmp_path).out == "there are no agents\n"
     logs = list((tmp_path / "localhost" / "work" / ".solvent").iterdir())
     assert len(logs) == 2
     assert all(log.stat().st_mode & 0o077 == 0 for log in logs)
@@ -84,7 +84,7 @@ def test_hosts_that_do_not_answer_are_named(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "near.yaml").write_text(hosts, encoding="utf-8")
     near = solvent("agents", "up", "near.yaml", "--store", "runs.db", "--wait", "3", cwd=tmp_path)
     assert near.code == 1
-    assert "localhost: 1 agent of 1 did not come: error[W100]: cannot read `gone.yaml`" in near.err
+    assert "localhost: 1 agent of 1 did not start: error[W100]: cannot read `gone.yaml`" in near.err
     (tmp_path / "far.yaml").write_text("services: flow.yaml\nhosts: [{address: nowhere}]\n", encoding="utf-8")
     far = solvent("agents", "up", "far.yaml", "--store", "runs.db", cwd=tmp_path)
     assert (far.code, "error[A104]: a store in a file" in far.err) == (2, True), far.err
@@ -126,4 +126,4 @@ def test_silent_agents_are_forgotten(tmp_path: Path) -> None:
     result: Result = solvent("agents", "down", "--all", "--store", "runs.db", cwd=tmp_path)
     assert (result.code, result.out.splitlines()[0]) == (0, "0 agents ended")
     assert "gone-1 was silent already" in result.out
-    assert solvent("agents", "list", "--store", "runs.db", cwd=tmp_path).out == "no agents are there\n"
+    assert solvent("agents", "list", "--store", "runs.db", cwd=tmp_path).out == "there are no agents\n"

@@ -61,7 +61,7 @@ def test_an_array_of_a_batch_system_is_agents(tmp_path: Path) -> None:
             scheduler.wait(200)
     for log in logs:
         assert "job42-" in log.read_text()
-        assert log.read_text().endswith("ends; others go on with what it had\n")
+        assert log.read_text().endswith("ends; other agents take over its work\n")
 
 
 def test_the_manifest_starts_agents_as_they_are_started() -> None:

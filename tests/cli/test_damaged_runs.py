@@ -33,7 +33,7 @@ def test_the_list_of_runs_shows_those_that_do_not_read_as_damaged(folder: Path) 
     result = solvent("status", *STORE, cwd=folder)
     assert (result.code, result.err) == (0, "")
     told = {line.split()[0]: " ".join(line.split()[1:]) for line in result.out.splitlines()}
-    assert told["well"].startswith("given to agents")
+    assert told["well"].startswith("submitted")
     assert {one: text.split()[0] for one, text in told.items() if one != "well"} == dict.fromkeys(
         ("alone", "agents", "nodes"), "damaged"
     )
@@ -44,7 +44,7 @@ def test_json_has_those_that_do_not_read(folder: Path) -> None:
     """They have the state `damaged`, and why."""
     runs = solvent("status", *STORE, "--format", "json", cwd=folder).json["runs"]
     states = {one["run"]: one["state"] for one in runs}
-    assert states == {"well": "given to agents", "alone": "damaged", "agents": "damaged", "nodes": "damaged"}
+    assert states == {"well": "submitted", "alone": "damaged", "agents": "damaged", "nodes": "damaged"}
 
 
 def test_the_latest_run_is_found_among_those_that_do_not_read(folder: Path) -> None:

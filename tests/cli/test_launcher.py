@@ -57,7 +57,7 @@ def test_run_by_agents_writes_a_trace(tmp_path: Path) -> None:
 
 
 def test_resume_writes_a_trace_of_a_run_that_has_ended(tmp_path: Path) -> None:
-    """`resume RUN --wfformat` writes the trace also when nothing is left to do, for agents and for one process."""
+    """`resume RUN --wfformat` writes the trace also when nothing to resume, for agents and for one process."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
     assert solvent("run", "flow.yaml", *AGENTS, *STORE, "--name", "agents", cwd=tmp_path).code == 0
@@ -200,7 +200,7 @@ def test_a_launcher_and_its_agents_outlast_a_server_that_restarts(tmp_path: Path
     with server() as one, Command("run", "flow.yaml", "--store", one.url, *words, cwd=tmp_path) as launcher:
         until(lambda: "gate" in calls(tmp_path), launcher.said())
         one.stop()
-        launcher.wait_for("the run goes on when the store can be reached")
+        launcher.wait_for("the run continues when the store can be reached")
         one.start()
         (tmp_path / "open").touch()
         assert launcher.process.wait(200) == 0, launcher.said()

@@ -95,7 +95,7 @@ def test_agents_are_listed_by_the_file_that_started_them(tmp_path: Path) -> None
     put_flow(tmp_path)
     solvent("submit", "flow.yaml", "--store", "runs.db", cwd=tmp_path)
     result = solvent("agents", "list", "hosts.yaml", cwd=tmp_path)
-    assert (result.code, result.out) == (0, "no agents are there\n")
+    assert (result.code, result.out) == (0, "there are no agents\n")
 
 
 def looking(url: str) -> list[tuple[str, ...]]:

@@ -171,7 +171,7 @@ def test_status_names_what_is_damaged(poisoned: Path) -> None:
     result = solvent("status", *STORE[:2], cwd=poisoned)
     assert (result.code, result.err) == (0, "")
     told = {line.split()[0]: line for line in result.out.splitlines()}
-    assert "given to agents" in told["well"]
+    assert "submitted" in told["well"]
     assert "damaged" in told["poison"]
     assert solvent("agents", "list", *STORE[:2], cwd=poisoned).code == 0
 

@@ -57,7 +57,7 @@ def test_ctrl_c_and_resume_lose_nothing(folder: Path, words: tuple[str, ...]) ->
     code, _, err = finish(process)
     where = "".join(f" {one}" for one in words[1:])
     assert code == 130
-    assert f"to go on with it: solvent resume r{where}\n" in err
+    assert f"to continue it: solvent resume r{where}\n" in err
     go(folder)
     code, out, err = finish(start(folder, "resume", "r", *words[1:], seed=7))
     assert (code, out) == (0, "third: 3\n")
@@ -65,7 +65,7 @@ def test_ctrl_c_and_resume_lose_nothing(folder: Path, words: tuple[str, ...]) ->
     again = start(folder, "resume", *words[1:])
     code, out, err = finish(again)
     assert (code, out) == (0, "third: 3\n")
-    assert "nothing is left to do: r has ended (done)" in err
+    assert "nothing to resume: r has ended (done)" in err
 
 
 def test_logs_tell_what_happened(folder: Path) -> None:
@@ -248,7 +248,7 @@ def test_answers_that_are_no_data_are_told(folder: Path) -> None:
     go(folder)
     make(folder, FLOW.replace("third: {service: add", "third: {service: odd"))
     result = solvent("run", "flow.yaml", "--name", "r", *STORE, cwd=folder)
-    assert "1 answer not kept: no data (third); should the run be resumed, these calls are made again\n" in result.err
+    assert "1 answer not recorded: not data (third); if the run is resumed, these calls are repeated\n" in result.err
     replay = solvent("replay", "r", *STORE, cwd=folder)
     assert (replay.code, "error[R406]" in replay.err) == (1, True)
     assert solvent("resume", "r", *STORE, cwd=folder).out == "third: <built-in function print>\n"
@@ -288,7 +288,7 @@ def test_a_full_disk_stops_the_run_and_it_goes_on_later(folder: Path) -> None:
     code, _, err = finish(full)
     assert code == 1
     assert "error[E403]" in err
-    assert "to go on with it: solvent resume r --store store.db\n" in err
+    assert "to continue it: solvent resume r --store store.db\n" in err
     before = len(calls(folder))
     assert 1 < before < 13
     assert solvent("resume", "r", *STORE, cwd=folder).code == 0

@@ -90,7 +90,7 @@ def test_ctrl_c_stops_the_agents_and_tells_how_to_go_on(tmp_path: Path) -> None:
         until(lambda: is_held(tmp_path), launcher.said())
         assert launcher.end(signal.SIGINT) == 130
         said = launcher.said()
-    assert "to go on: solvent resume r1 --store runs.db --agents 2 --file flow.yaml\n" in said
+    assert "to continue: solvent resume r1 --store runs.db --agents 2 --file flow.yaml\n" in said
     assert agents_of(tmp_path) == []
     status = solvent("status", "r1", *STORE, cwd=tmp_path).out
     assert "r1: waiting" in status
@@ -112,7 +112,7 @@ def test_watching_may_be_stopped(tmp_path: Path) -> None:
         with Command("resume", "r1", *STORE, cwd=tmp_path) as watcher:
             watcher.wait_for("held   started")
             assert watcher.end(signal.SIGINT) == 130
-            assert "the run goes on; to watch it: solvent resume r1 --store runs.db\n" in watcher.said()
+            assert "the run continues; to watch it: solvent resume r1 --store runs.db\n" in watcher.said()
         (tmp_path / "open").touch()
         assert solvent("resume", "r1", *STORE, cwd=tmp_path).out == "sum: 17\n"
     assert calls(tmp_path) == DONE
@@ -133,7 +133,7 @@ def test_a_run_that_was_lost_with_its_agents_goes_on(tmp_path: Path) -> None:
     result = solvent(*again, cwd=tmp_path)
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert calls(tmp_path) == sorted([*DONE, "gate", "gate"])
-    assert "it goes on as r1-" in solvent("status", "r1", *STORE, cwd=tmp_path).out
+    assert "it continues as r1-" in solvent("status", "r1", *STORE, cwd=tmp_path).out
 
 
 def test_a_name_that_is_taken_is_told_with_where_to_look(tmp_path: Path) -> None:

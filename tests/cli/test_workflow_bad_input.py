@@ -85,7 +85,7 @@ def test_sound_workflow(tmp_path: Path) -> None:
         (["--input", "m"], "is not NAME=VALUE"),
         (["--seed", "1"], "`--seed` is for programs"),
         (["--functions", "own.py"], "`--functions` is for programs"),
-        (["--scale", "-1"], "is no factor"),
+        (["--scale", "-1"], "is not a factor"),
         (["--jobs", "0"], "is not an integer from 1"),
     ],
 )

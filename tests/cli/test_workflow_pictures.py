@@ -94,7 +94,7 @@ def test_argument_that_no_program_can_say(tmp_path: Path) -> None:
     text = "services: {s: {shell: 'true'}}\ntasks: {T: {service: s, in: [1, {a: 2}]}}\n"
     result = solvent("convert", "--to", "hocl", put(tmp_path, "flow.yaml", text))
     assert (result.code, result.out) == (2, "")
-    assert "error[W133]: the task `T` has the argument {'a': 2}, which a HOCL program cannot say" in result.err
+    assert "error[W133]: the task `T` has the argument {'a': 2}, which a HOCL program cannot express" in result.err
 
 
 def test_picture_as_png(tmp_path: Path) -> None:

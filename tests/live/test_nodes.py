@@ -226,7 +226,7 @@ def test_top_shows_what_nodes_do(tmp_path: Path) -> None:
         (["--nodes", "2", "--trace"], "`--trace` cannot be used over nodes"),
         (["--nodes", "2", "--max-reactions", "3"], "`--max-reactions` cannot be used over nodes"),
         (["--nodes", "2", "--jobs", "3"], "`--jobs` is for workflows"),
-        (["--nodes", "2", "--peers", "127.0.0.1:1"], "`--peers` says which nodes there are"),
+        (["--nodes", "2", "--peers", "127.0.0.1:1"], "`--peers` already names the nodes"),
         (["--peers", "here"], "error[N104]"),
         (["--peers", "127.0.0.1:1"], "error[N130]"),
         (["--nodes", "2", "--protocol", "best"], "invalid choice: 'best'"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 REBUILT = frozenset({"engine", "handover", "net", "protocols", "ring", "runs"})
 """Packages that are to be rebuilt: only moved to their places until then."""
-UNSHAPED = frozenset({"cli"})
+UNSHAPED = frozenset[str]()
 """Packages that do not keep the rules yet. One that does leaves this list: a test says so."""
 VAGUE_NAMES = frozenset({"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"})
 VAGUE_VERBS = ("Give ", "Tell ", "Say ")

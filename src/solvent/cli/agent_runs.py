@@ -1,4 +1,4 @@
-"""Runs that agents have, on the command line: to find one, to watch it, and to say how it stands and how it ended."""
+"""Runs of agents on the command line: find one, watch it, and report what happened and how it ended."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ START_SECONDS = 4.0
 STILL_SECONDS = 2.0
 OTHERS_SECONDS = 5.0
 _PASSING = frozenset({"E402", "E409", "E414"})
-"""What is wrong with a store that may be otherwise in a while."""
+"""Codes of temporary problems of a store."""
 _PLAN = "/plan"
 
 
 def find_run_of_agents(store: Store, text: str) -> str | None:
-    """Give the run of agents that is meant, by its name or a beginning that no other has; nothing if there is none."""
+    """Return the run of agents with a name, or a unique beginning of it; None if there is none."""
     name = name_from(text.encode())
     if name and store.get(f"runs/{name}{_PLAN}") is not None:
         return name
@@ -80,7 +80,7 @@ def find_run_of_agents(store: Store, text: str) -> str | None:
 
 
 def runs_of_agents(store: Store) -> list[str]:
-    """Give the names of all runs of agents, in the order in which they were submitted."""
+    """Return the names of all runs of agents, in the order in which they were submitted."""
     found: dict[str, None] = {}
     after = 0
     while True:
@@ -92,20 +92,20 @@ def runs_of_agents(store: Store) -> list[str]:
 
 
 def latest_of_agents(store: Store) -> tuple[float, str] | None:
-    """Give when the latest run of agents that is not over was submitted, and its name; nothing if there is none."""
+    """Return when the latest open run of agents was submitted, and its name; None if there is none."""
     found = [(plan.created, run) for run in runs_of_agents(store) if (plan := _open_plan(store, run)) is not None]
     return max(found, default=None)
 
 
 def _open_plan(store: Store, run: str) -> Plan | None:
-    """Give the plan of a run that is not over; of one that does not read, nothing."""
+    """Return the plan of an open run; None if it has ended or cannot be read."""
     with suppress(RecordProblem):
         return plan_of(store, run) if ending_of(store, run) is None else None
     return None
 
 
 def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[Launched] = ()) -> int:
-    """Show how a run goes on, to its end, and say how it ended; Ctrl-C ends the watching only."""
+    """Show a run until it ends, and report how it ended; Ctrl-C ends only the watching."""
     plan = existing(store, run)
     workflow = workflow_of(store, plan)
     view = view_for(workflow, options, run=run)
@@ -139,26 +139,26 @@ def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[
 
 
 class _Trouble:
-    """Tells who watches a run, once, why nothing happens, and when that is over."""
+    """Reports to a view, once, why a run makes no progress, and when that is over."""
 
     def __init__(self, store: Store, plan: Plan, workflow: Workflow, *, is_for_agents: bool) -> None:
-        """With `is_for_agents`, also if nobody is there: of agents that were started from here that is known."""
+        """With `is_for_agents`, also report that no agent is alive."""
         self._doubts = Doubts(store, needs_of(workflow, places_of(workflow, plan)[0]))
         self._is_for_agents = is_for_agents
         self._told = self._back = ""
         self._new_at = time.monotonic()
 
     def look(self, view: View, *, is_new: bool) -> None:
-        """See whether anything is wrong, if nothing has happened for a while."""
+        """Look for problems if nothing has happened for a while."""
         now = time.monotonic()
         if is_new:
             self._new_at = now
         if now - self._new_at < STILL_SECONDS and not self._told:
             return
         if found := shown(self._doubts.look()):
-            found, back = f"{found}; the run goes on when there is room", "there is room again"
+            found, back = f"{found}; the run continues when there is room", "there is room again"
         elif self._is_for_agents and self._doubts.is_nobody_there:
-            found, back = "no agent is alive; the run goes on when one is started", "there are agents again"
+            found, back = "no agent is alive; the run continues when one is started", "there are agents again"
         elif found := shown("; ".join(self._doubts.lacking.lines())):
             back = "there are agents with all services again"
         else:
@@ -174,28 +174,28 @@ def _interrupted() -> int:
 
 
 class _Absence:
-    """Waits for a store that cannot be reached for a while: agents wait for it, too."""
+    """Reports to a view that the store cannot be reached for a while."""
 
     def __init__(self) -> None:
         self._is_now = False
 
     def began(self, error: StoreError, view: View) -> None:
-        """Tell of it, once; raise an error that does not pass by itself."""
+        """Report an outage once; raise an error that is not temporary."""
         if error.code not in _PASSING or error.is_lasting:
             raise error
         if not self._is_now:
-            view.tell(f"{shown(error.message)}; the run goes on when the store can be reached")
+            view.tell(f"{shown(error.message)}; the run continues when the store can be reached")
         self._is_now = True
 
     def ended(self, view: View) -> None:
-        """Tell that it is over."""
+        """Report that the outage is over."""
         if self._is_now:
             view.tell("the store can be reached again")
         self._is_now = False
 
 
 class _Others:
-    """Looks, when all agents that were started from here have ended, whether others go on with the run."""
+    """Checks, when all agents that were started here have ended, whether others continue the run."""
 
     def __init__(self, store: Store, run: str, plan: Plan, workflow: Workflow, launched: Sequence[Launched]) -> None:
         self._store = store
@@ -207,7 +207,7 @@ class _Others:
         self._looked_at = -OTHERS_SECONDS
 
     def look(self, view: View) -> None:
-        """Raise `AgentProblem` A105 if nobody is left who has a part of the run, or could have one."""
+        """Raise `AgentProblem` A105 if no agent is left that has, or could take, a part of the run."""
         if not self._launched or any(one.code is None for one in self._launched):
             return
         if time.monotonic() - self._looked_at < OTHERS_SECONDS:
@@ -218,7 +218,7 @@ class _Others:
         if not found and ending_of(self._store, self._run) is None:
             raise self._problem(agents)
         if found and not self._is_told:
-            view.tell(f"all agents that were started here have ended; {shown(found[0])} goes on with the run")
+            view.tell(f"all agents that were started here have ended; {shown(found[0])} continues the run")
             self._is_told = True
 
     def _problem(self, agents: Sequence[AgentSeen]) -> AgentProblem:
@@ -226,9 +226,9 @@ class _Others:
         said = f"all agents that were started have ended, the last one with code {last.code}"
         if any(one.is_alive for one in agents):
             why = "; ".join(lacking(self._needs, agents).lines()) or "nothing more can happen with them"
-            said += f"; others are alive, and none of them goes on with the run: {shown(why)}"
+            said += f"; others are alive, but none of them can continue the run: {shown(why)}"
         problem = AgentProblem(
-            "A105", said, hint=f"they wrote to {last.log.parent}; `solvent status` shows who is left"
+            "A105", said, hint=f"they wrote to {last.log.parent}; `solvent status` lists the agents that are left"
         )
         problem.exit_code = 1
         for line in last.tail().splitlines()[-5:]:
@@ -245,7 +245,7 @@ def tell_end(
     view: View | None = None,
     following: Following | None = None,
 ) -> int:
-    """Print the results of a run that has ended, as a run in this process does, and give its exit code."""
+    """Print the results of a run that has ended, as a run in this process does, and return its exit code."""
     plan, ending = existing(store, run), ending_of(store, run)
     assert ending is not None
     workflow = workflow or workflow_of(store, plan)
@@ -262,19 +262,19 @@ def tell_end(
 
             write_recorded_trace(workflow, report, plan.created, happened_in(store, run, workflow), options.wfformat)
     finally:
-        # A run that has ended is shown, also where its trace cannot be written.
+        # The results are shown even if the trace cannot be written.
         write_report(workflow, report, options, run=run)
     return 0 if ending.state == "done" else 1
 
 
 def report_of_run(store: Store, run: str, plan: Plan, ending: Ending, workflow: Workflow) -> Report:
-    """Give the report of a run that has ended; of one that was ended early, as far as its journals tell."""
+    """Return the report of a run that has ended; of one that was ended early, what its journals contain."""
     report = report_of(store, run, workflow, plan.places)
     if report is None:
         report = _report_of_journals(store, run, plan, workflow)
         if ending.state == "failed":
             report.error = WorkflowFailed(
-                "A106", f"no agent could go on with `{run}`: {ending.text or 'nobody knows why'}"
+                "A106", f"no agent could continue `{run}`: {ending.text or 'for an unknown reason'}"
             )
     report.is_cancelled = report.is_cancelled or ending.state == "cancelled"
     report.seconds = lasted(plan, ending)
@@ -293,21 +293,21 @@ def _report_of_journals(store: Store, run: str, plan: Plan, workflow: Workflow) 
 
 
 def refuse_without_agents(store: Store, run: str) -> None:
-    """Raise `AgentProblem` A104 if nobody is there who could go on with a run that is not over."""
+    """Raise `AgentProblem` A104 if no agent is alive to continue an open run."""
     until = time.monotonic() + START_SECONDS
-    # In this order: agents may have ended it meanwhile, and themselves with it.
+    # In this order: agents may have ended the run in the meantime, and then themselves.
     while not any(one.is_alive for one in see_agents(store)) and ending_of(store, run) is None:
-        # Those that were started just now need a moment.
+        # Agents that were just started need a moment.
         if time.monotonic() >= until:
             if problem := room_problem(store):
-                raise StoreError("E403", problem, hint="make room: agents that are there go on by themselves")
+                raise StoreError("E403", problem, hint="make room: agents that are alive continue by themselves")
             hint = "start some: `solvent agent --store URL --services WORKFLOW`, or here: --agents N --file WORKFLOW"
-            raise AgentProblem("A104", f"nobody goes on with `{run}`: no agent is alive at this store", hint=hint)
+            raise AgentProblem("A104", f"`{run}` cannot continue: no agent is alive at this store", hint=hint)
         time.sleep(WAIT_SECONDS)
 
 
 def agent_as_json(agent: Any) -> dict[str, Any]:
-    """Give what is seen of an agent."""
+    """Return an agent as JSON."""
     return {
         "agent": agent.name,
         "alive": agent.is_alive,
@@ -319,9 +319,9 @@ def agent_as_json(agent: Any) -> dict[str, Any]:
 
 
 def write_agents(agents: Sequence[Any]) -> None:
-    """Write who is there."""
+    """Write a line for each agent."""
     if not agents:
-        write("no agents are there")
+        write("there are no agents")
     for one in agents:
         how = ("alive", "green") if one.is_alive else ("silent", "yellow")
         what = (
@@ -331,7 +331,7 @@ def write_agents(agents: Sequence[Any]) -> None:
 
 
 def list_runs(store: Store, damaged: dict[str, str]) -> list[dict[str, Any]]:
-    """Give all runs of agents, for a list; `damaged` gets the names of those that do not read, and why."""
+    """Return all runs of agents, for a list; add unreadable ones to `damaged`, with the reason."""
     found = []
     for run in runs_of_agents(store):
         try:
@@ -340,7 +340,7 @@ def list_runs(store: Store, damaged: dict[str, str]) -> list[dict[str, Any]]:
             damaged[run] = error.message
             continue
         if plan is not None:
-            state = "given to agents" if ending is None else ending.state
+            state = "submitted" if ending is None else ending.state
             found.append({"run": run, "workflow": plan.name, "state": state, "created": plan.created, "agents": True})
     return found
 
@@ -350,12 +350,12 @@ def latest_run(store: Store) -> str:
     began = [(card.created, card.run) for card in all_runs(store)]
     began += [(one["created"], one["run"]) for one in list_runs(store, {})]
     if not began:
-        raise RecordProblem("R401", f"there are no runs in {store.url}", hint="`solvent run WORKFLOW` makes one")
+        raise RecordProblem("R401", f"there are no runs in {store.url}", hint="`solvent run WORKFLOW` records one")
     return max(began)[1]
 
 
 def happened(store: Store, options: Namespace) -> Told | None:
-    """Give what happened in a run of agents, of all places together: its name, when it began, its tasks, and this."""
+    """Return the name of a run of agents, when it began, its tasks, and what happened; None if there is none."""
     run = find_run_of_agents(store, options.run)
     if run is None:
         return None
@@ -365,13 +365,13 @@ def happened(store: Store, options: Namespace) -> Told | None:
 
 
 def happened_in(store: Store, run: str, workflow: Workflow) -> Iterator[Happening]:
-    """Give what happened in a run of agents, of all places together."""
+    """Yield what happened in a run of agents, in all places."""
     from solvent.runs.agents.following import Journals
     from solvent.runs.records.history import Happening, happenings
 
-    # How the run ended is told once, by its ending, and not by the place that led to it.
+    # The end of the run is reported once, by its ending, and not by the place that led to it.
     noted = [_at_place(one) for one in Journals(store, run).fresh() if not isinstance(one.entry, Ended)]
-    # A stable order by the agents' clocks: of one journal nothing changes its place unless a clock went back.
+    # A stable order by the agents' clocks: entries of one journal stay in order unless a clock went back.
     yield from sorted(happenings(noted, frozenset(task.name for task in workflow.tasks)), key=lambda one: one.at)
     ending = ending_of(store, run)
     if ending is not None:
@@ -379,6 +379,6 @@ def happened_in(store: Store, run: str, workflow: Workflow) -> Iterator[Happenin
 
 
 def _at_place(noted: Noted) -> Any:
-    """Give an entry; of an agent that takes a place, with this."""
+    """Return an entry; add the place to an agent that takes it."""
     entry = noted.entry
     return replace(entry, agent=f"{entry.agent}{AT_PLACE}{noted.place}") if isinstance(entry, Opened) else entry

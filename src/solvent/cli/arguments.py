@@ -307,7 +307,7 @@ def load_program(arguments: Namespace) -> Program:
 
 
 def load_to_run(arguments: Namespace) -> Program:
-    """Read and check the program that the arguments name, and warn of what is probably not meant."""
+    """Read and check the program that the arguments name, and show warnings."""
     from solvent.cli.render import show_doubt
     from solvent.hocl.process_settings import deep_stack
     from solvent.lang.doubts import doubts

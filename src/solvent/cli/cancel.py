@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.05
 WAIT_SECONDS = 10.0
-_OPEN = frozenset({"given to agents", "not over"})
-"""States in which lists show runs that have not ended: of agents, and of programs."""
+_OPEN = frozenset({"submitted", "not over"})
+"""The states of open runs in lists: of agents, and of programs."""
 
 
 def main(arguments: list[str]) -> int:

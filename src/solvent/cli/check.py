@@ -1,4 +1,4 @@
-"""`solvent check`: errors, and what is probably not meant, without running: of programs and of workflows."""
+"""`solvent check`: errors and warnings of programs and workflows, without running them."""
 
 from __future__ import annotations
 

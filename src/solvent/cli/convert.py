@@ -24,7 +24,7 @@ _SUFFIXES = {"yaml": ".yaml", "json": ".json", "hoclflow": ".hocl", _PROGRAM: ".
 
 
 def main(arguments: list[str]) -> int:
-    """Write a workflow in another format; what the format has no words for is refused."""
+    """Write a workflow in another format; refuse what the format cannot express."""
     options = parser().parse_args(arguments)
     form = _format(options)
     if form == _PROGRAM:
@@ -68,7 +68,7 @@ def _format(options: Namespace) -> str:
     named = [form for form, one in _SUFFIXES.items() if one == suffix]
     if options.to is None and len(named) != 1:
         hint = f"add --to {' or '.join(named) or 'yaml, json, hoclflow or hocl'}"
-        raise Misuse("H315", f"`{options.output}` does not say which format it is", hint=hint)
+        raise Misuse("H315", f"`{options.output}` does not tell the format", hint=hint)
     if options.to is not None and named and options.to not in named:
         hint = f"let it end in {_SUFFIXES[options.to]}"
         raise Misuse("H315", f"`{options.output}` would not be read as {options.to}", hint=hint)
@@ -106,7 +106,7 @@ def _refuse_opaque(name: str, symbol: Molecule, solution: Solution) -> None:
             if value is not None:
                 raise WorkflowProblem(
                     "W133",
-                    f"the task `{name}` has the argument {shown(value.value)}, which a HOCL program cannot say",
+                    f"the task `{name}` has the argument {shown(value.value)}, which a HOCL program cannot express",
                     hint="programs hold numbers, texts, booleans and lists; let a service make the value",
                 )
 

@@ -1,4 +1,7 @@
-"""`solvent doctor`: what is installed, and whether what runs need is there and serves."""
+"""`solvent doctor`: what is installed, and whether everything that runs need works.
+
+A finding is broken only if something that is needed, or was named, does not work; extras may be missing.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
 
 _MARKS = {"there": ("✓", "bold green"), "missing": ("-", "dim"), "broken": ("✗", "bold red")}
 _SAYS = (
-    "Say what is installed, which extras are there, whether the store can be read and written, and which limits hold.\n"
-    "Exit code 1 if something that is needed, or the store that was named, does not serve; extras may be missing."
+    "Show what is installed, which extras are there, whether the store can be read and written, and the limits of the\n"
+    "system. The exit code is 1 if something that is needed, or the named store, does not work; extras may be missing."
 )
 State: TypeAlias = Literal["there", "missing", "broken"]
 
@@ -39,7 +42,7 @@ EXTRAS = {
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "msedge")
 _KEY = "doctor/writable"
-_PATIENCE_S = 4.0
+_MAX_SECONDS = 4.0
 _FILES_FEW = 1024
 _SHARED_FEW = 64 << 20
 _SHARED = "/dev/shm"  # noqa: S108 - where mapped memory lives, nothing is written there
@@ -48,7 +51,7 @@ _LEAST = re.compile(r">=\s*([\d.]+)")
 
 
 def main(arguments: list[str]) -> int:
-    """Look at everything, tell it, and say by the exit code whether all is well."""
+    """Print all findings; return 1 if one is broken."""
     options = parser().parse_args(arguments)
     store = look_at_store(options.store or os.environ.pop(VARIABLE, ""))
     found = [*look_at_packages(), store, *look_at_programs(), *look_at_limits()]
@@ -96,7 +99,7 @@ def _tell(found: list[Finding]) -> None:
 
 
 class Finding(NamedTuple):
-    """What one look has found."""
+    """One result."""
 
     group: str
     name: str
@@ -109,13 +112,13 @@ class Finding(NamedTuple):
 
 
 def look_at_packages() -> Iterator[Finding]:
-    """Look at the packages that Solvent needs, and at those of its extras."""
+    """Find the packages that Solvent needs, and those of its extras."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
         wanted = [found for one in requires("solvent") or () if (found := _REQUIREMENT.match(one))]
     except PackageNotFoundError:
-        says = "which packages belong to it is not known: Solvent runs from its sources, and is not installed"
+        says = "unknown: Solvent runs from its sources, and is not installed"
         yield Finding("packages", "needed", "missing", says, "pip install .")
         return
     for extra in ("", *EXTRAS):
@@ -154,7 +157,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def look_at_store(given: str) -> Finding:
-    """Look whether the store that was named, or the usual one, can be read and written."""
+    """Check whether the named store, or the default one, can be read and written."""
     if given == NOWHERE:
         return Finding("store", "store", "missing", f"runs are not recorded: {VARIABLE} says `{NOWHERE}`")
     place = absolute(given or f"{FOLDER}/{FILE}")
@@ -166,7 +169,7 @@ def look_at_store(given: str) -> Finding:
         said = shown(f"{place}: error[{error.code}]: {error.message}")
         return Finding("store", "store", "broken", said, shown(error.hint))
     except (OSError, ValueError) as error:
-        return Finding("store", "store", "broken", shown(f"{place}: {error}"), "see that the address is right")
+        return Finding("store", "store", "broken", shown(f"{place}: {error}"), "check the address")
 
 
 def _opened(place: str, *, is_named: bool) -> Finding:
@@ -180,7 +183,7 @@ def _opened(place: str, *, is_named: bool) -> Finding:
             if is_named:
                 check_place(path)
             return Finding("store", "store", "missing", f"{path} is not there yet; the first run makes it")
-    with open_store(place, patience=_PATIENCE_S, is_made=False) as store:
+    with open_store(place, patience=_MAX_SECONDS, is_made=False) as store:
         store.put(_KEY, b"")
         store.delete(_KEY)
         how = f"a file, format {FORMAT}"
@@ -197,7 +200,7 @@ def _opened(place: str, *, is_named: bool) -> Finding:
 
 
 def look_at_programs() -> Iterator[Finding]:
-    """Look for the programs that some commands start."""
+    """Find the programs that some commands start."""
     yield _server()
     browser = next(filter(None, map(shutil.which, _BROWSERS)), "")
     hint = "" if browser else "`solvent web` shows runs in any browser that reaches this machine"
@@ -224,7 +227,7 @@ def _server() -> Finding:
 
 
 def look_at_limits() -> Iterator[Finding]:
-    """Look at the limits of the system that runs meet first."""
+    """Find the limits of the system that runs reach first."""
     if sys.platform != "win32":
         import resource
 

@@ -1,7 +1,7 @@
-"""What is seen of a workflow while it runs: a picture that changes on a terminal, lines of text anywhere else.
+"""Views of a running workflow: a live picture on a terminal, lines of text elsewhere, or lines of a log.
 
-A small workflow is shown task by task. A large one is shown by numbers, with the tasks that run longest; so is one that
-has gone round and round. What goes wrong, and every alternative that takes over, stays on the screen.
+A small workflow is shown task by task, a large one, or one with a long loop, in numbers with its longest running tasks.
+Failures and adaptations stay on the screen.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from solvent.cli.render import complain, counted, harmless, shortened, write
-from solvent.cli.task_states import MARKS, STYLES, Board
+from solvent.cli.task_states import MARKS, STYLES, TaskStates
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,10 +33,10 @@ _LEVELS = {"failed": "warning", "adapted": "warning", "cancelled": "warning"}
 
 
 class View:
-    """Says nothing of tasks: what a run looks like that is not to be seen."""
+    """Shows nothing of tasks; the base of other views."""
 
     def __init__(self, workflow: Workflow) -> None:
-        self.board = Board(workflow)
+        self.tasks = TaskStates(workflow)
         self.width = min(_MAX_NAME, max((len(task.name) for task in workflow.tasks), default=0))
         self.is_controlled = workflow.is_controlled
         self._failures = 0
@@ -49,10 +49,10 @@ class View:
 
     def take(self, event: Event) -> None:
         """Take an event of the run."""
-        self.board.take(event)
+        self.tasks.take(event)
 
     def tell(self, text: str) -> None:
-        """Write what is worth knowing of the run, and is no event of it: it may be why nothing happens."""
+        """Write a message about the run that is no event of it, such as why nothing happens."""
         complain(text)
         sys.stderr.flush()
 
@@ -60,15 +60,15 @@ class View:
         """Take how the run ended."""
 
     def explained(self, event: Event) -> str:
-        """Put an adaptation into words."""
+        """Return an adaptation in words."""
         from solvent.workflows.diagram import explained
 
-        one = next(one for one in self.board.workflow.alternatives if one.name == event.text)
+        one = next(one for one in self.tasks.workflow.alternatives if one.name == event.text)
         instead = explained(one).partition(", ")[0]
         return f"{event.text}: {instead}, because of {event.task}"
 
     def may_tell(self) -> bool:
-        """Say whether one more failure, or one more change in a loop, is worth a line."""
+        """Return whether to write another failure, or another adaptation in a loop."""
         self._failures += 1
         return self._failures <= _MAX_FAILURES
 
@@ -83,8 +83,8 @@ class Lines(View):
         self._lines = 0
 
     def take(self, event: Event) -> None:
-        """Write what happened; of a large workflow only how far it is."""
-        changed = self.board.take(event)
+        """Write what happened; of a large workflow only its progress."""
+        changed = self.tasks.take(event)
         if event.kind == "adapted":
             if self.is_small or not self.is_controlled or self.may_tell():
                 self._write(event.seconds, f"↻ {self.explained(event)}")
@@ -94,14 +94,14 @@ class Lines(View):
         elif changed and self.is_small:
             self._write(event.seconds, self._line(event))
         if self.is_small and self._lines > _MAX_LINES:
-            # A loop that goes round for long would fill the screen.
+            # A long loop would fill the screen.
             self.is_small = False
             self._write(event.seconds, "… from here on in numbers")
         if not self.is_small and event.seconds - self._told >= _LINE_SECONDS:
             self._told = event.seconds
-            states = [f"{many:,} {state}" for state, many in self.board.counted()]
+            states = [f"{many:,} {state}" for state, many in self.tasks.counted()]
             if self.is_controlled:
-                states.append(counted(self.board.calls.total(), "call"))
+                states.append(counted(self.tasks.calls.total(), "call"))
             self._write(event.seconds, ", ".join(states))
 
     def tell(self, text: str) -> None:
@@ -110,16 +110,16 @@ class Lines(View):
         sys.stderr.flush()
 
     def _line(self, event: Event) -> str:
-        """Put what happened to a task into words; where it begins once more, say for which time."""
+        """Return what happened to a task in words; of one that begins again, with the number of the run."""
         if event.kind == "signal":
             return f"⚑ the signal `{event.task}` came"
-        board, name = self.board, event.task
-        state = board.states[name]
+        tasks, name = self.tasks, event.task
+        state = tasks.states[name]
         word = state
         if event.kind == "started":
-            word = "started again" if board.rounds[name] > 1 and self.is_controlled else "started"
-            if board.calls[name] > 1 and name in board.repeatable:
-                word += f", run {board.calls[name]:,}"
+            word = "started again" if tasks.rounds[name] > 1 and self.is_controlled else "started"
+            if tasks.calls[name] > 1 and name in tasks.repeatable:
+                word += f", run {tasks.calls[name]:,}"
         return f"{MARKS[state]} {name:<{self.width}}  {word}"
 
     def _write(self, seconds: float, text: str) -> None:
@@ -146,12 +146,12 @@ class Picture(View):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the picture away; the summary says how it ended."""
+        """Remove the picture; the summary reports how the run ended."""
         self._live.stop()
 
     def take(self, event: Event) -> None:
-        """Change the picture; what stays is written above it."""
-        self.board.take(event)
+        """Change the picture; failures and adaptations are written above it."""
+        self.tasks.take(event)
         if event.kind == "adapted" and (not self.is_controlled or self.may_tell()):
             self._say(f"↻ {self.explained(event)}", "yellow")
         elif event.kind == "failed" and self.may_tell():
@@ -169,7 +169,7 @@ class Picture(View):
         self._console.print(Text(harmless(text), style))
 
     def draw(self) -> Any:
-        """Draw how things stand."""
+        """Draw the state of the run."""
         from rich.console import Group
 
         rows = self._tasks() if self._is_small else self._longest()
@@ -180,50 +180,50 @@ class Picture(View):
         from rich.table import Table
         from rich.text import Text
 
-        board = self.board
+        tasks = self.tasks
         text = Text()
-        for state, many in board.counted():
+        for state, many in tasks.counted():
             text.append(f"{many:,} {state}  ", STYLES.get(state, "dim"))
         head = Table.grid(padding=(0, 1))
         if self.is_controlled:
-            # Nobody knows how much is left where tasks are chosen and repeated.
-            text.append(f"{counted(board.calls.total(), 'call')}  ", "dim")
-            text.append(f"{board.seconds:.1f} s", "bold")
-            head.add_row(Text(harmless(board.workflow.name), "bold"), text)
+            # How much is left is unknown where tasks are chosen and repeated.
+            text.append(f"{counted(tasks.calls.total(), 'call')}  ", "dim")
+            text.append(f"{tasks.seconds:.1f} s", "bold")
+            head.add_row(Text(harmless(tasks.workflow.name), "bold"), text)
             return head
-        text.append(f"{board.seconds:.1f} s", "bold")
-        over = sum(board.counts[state] for state in ("done", "replaced", "failed", "cancelled"))
-        total = max(len(board.states) - board.counts["unused"], 1)
-        head.add_row(Text(harmless(board.workflow.name), "bold"), ProgressBar(total, over, width=24), text)
+        text.append(f"{tasks.seconds:.1f} s", "bold")
+        over = sum(tasks.counts[state] for state in ("done", "replaced", "failed", "cancelled"))
+        total = max(len(tasks.states) - tasks.counts["unused"], 1)
+        head.add_row(Text(harmless(tasks.workflow.name), "bold"), ProgressBar(total, over, width=24), text)
         return head
 
     def _tasks(self) -> Iterator[Any]:
-        for name, state in list(self.board.states.items()):
+        for name, state in list(self.tasks.states.items()):
             yield self._row(name, state)
 
     def _longest(self) -> Iterator[Any]:
-        running = list(islice(self.board.running, _MAX_RUNNING + 1))
+        running = list(islice(self.tasks.running, _MAX_RUNNING + 1))
         for name in running[:_MAX_RUNNING]:
             yield self._row(name, "running")
         if len(running) > _MAX_RUNNING:
             from rich.text import Text
 
-            yield Text(f"  … and {len(self.board.running) - _MAX_RUNNING:,} more", "dim")
+            yield Text(f"  … and {len(self.tasks.running) - _MAX_RUNNING:,} more", "dim")
 
     def _row(self, name: str, state: str) -> Any:
         from rich.text import Text
 
-        board = self.board
+        tasks = self.tasks
         style = STYLES.get(state, "dim")
         row = Text(no_wrap=True, overflow="ellipsis")
         row.append(f"  {MARKS[state]} ", style)
         row.append(f"{harmless(shortened(name, _MAX_NAME)):<{self.width}}  ", "" if state != "unused" else "dim")
         row.append(f"{state:<9}", style)
-        if (since := board.running.get(name)) is not None:
-            row.append(f"{board.seconds - since:6.1f} s", "cyan")
-        elif name in board.took:
-            row.append(f"{board.took[name]:6.1f} s", "dim")
-        if calls := board.runs_of(name):
+        if (since := tasks.running.get(name)) is not None:
+            row.append(f"{tasks.seconds - since:6.1f} s", "cyan")
+        elif name in tasks.took:
+            row.append(f"{tasks.took[name]:6.1f} s", "dim")
+        if calls := tasks.runs_of(name):
             row.append(f"  {calls}", "dim")
         return row
 

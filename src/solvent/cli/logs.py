@@ -59,7 +59,7 @@ def _of_one_process(store: Store, options: Namespace) -> Told:
 def _write(one: Happening, created: float) -> None:
     after = max(0.0, one.at - created)
     words = {
-        "opened": f"{one.what} goes on" if one.is_again else f"{one.what} begins",
+        "opened": f"{one.what} continues" if one.is_again else f"{one.what} begins",
         "called": f"{one.what} called" + (" again" if one.is_again else ""),
         "signal": f"signal {one.what}",
         "ended": f"the run is {one.what}",

@@ -38,7 +38,7 @@ GROUPS = {
         "cancel": "end a run of a workflow",
     },
     "agents": {
-        "submit": "give a workflow to agents",
+        "submit": "submit a workflow to agents",
         "agent": "run tasks of submitted workflows, together with other agents",
         "agents": "start, list and end agents on several machines",
         "store": "start a server that stores runs",
@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from solvent.cli.render import use_json
 
     use_json(is_so=False)
-    code = _guarded(lambda: _dispatch(arguments))
+    code = _guarded(lambda: _dispatch(arguments), arguments)
     if argv is None and "threading" in sys.modules:
         _end_process(code)
     return code
@@ -197,9 +197,9 @@ def _unknown(name: str, arguments: Sequence[str]) -> int:
     return 2
 
 
-def _guarded(command: Callable[[], int]) -> int:
+def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
     """Run a command; turn every exception into a message and an exit code."""
-    from solvent.cli.render import complain, show_error
+    from solvent.cli.render import complain, show_error, use_json
     from solvent.errors import INTERRUPTED, Misuse, SolventError
 
     try:
@@ -228,6 +228,8 @@ def _guarded(command: Callable[[], int]) -> int:
             show_error(SolventError("H312", str(error.strerror or error)))
             code = 2
         except ModuleNotFoundError as error:
+            # Perhaps before the arguments were parsed.
+            use_json(is_so=asks_for_json(arguments))
             if error.name not in _OF_THE_SYSTEM:
                 code = _fault(error)
             else:

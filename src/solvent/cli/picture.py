@@ -1,4 +1,4 @@
-"""Pictures on the command line: in which form, and where to.
+"""Pictures on the command line: their format, and where they go.
 
 Text for the terminal goes to standard output; SVG and DOT too, unless a file is named. PNG needs a file, or standard
 output that is no terminal.
@@ -31,14 +31,14 @@ def add_picture(parser: ArgumentParser, formats: Sequence[str]) -> None:
 
 
 def format_of(options: Namespace) -> str:
-    """Give the form that is asked for, by name or by the ending of the file."""
+    """Return the format of the options, or of the file that they name."""
     if options.format is not None:
         return str(options.format)
     return form_of_file(options.output, options.formats) if options.output is not None else "text"
 
 
 def form_of_file(file: str, formats: Sequence[str]) -> str:
-    """Give the form that the ending of a file stands for."""
+    """Return the format that the suffix of a file stands for."""
     from pathlib import PurePath
 
     ending = PurePath(file).suffix.lower()
@@ -50,7 +50,7 @@ def form_of_file(file: str, formats: Sequence[str]) -> str:
 
 
 def write_picture(file: str | None, form: str, text: Callable[[], str], sheet: Callable[[], Sheet]) -> None:
-    """Write a picture: `text` gives the forms that are text, `sheet` the shapes that SVG and PNG are made of."""
+    """Write a picture: `text` returns formats that are text, `sheet` the shapes of SVG and PNG."""
     if form == "png":
         _write_png(file, sheet())
         return
@@ -60,7 +60,7 @@ def write_picture(file: str | None, form: str, text: Callable[[], str], sheet: C
         written = svg(sheet())
     else:
         written = text()
-    # Names of tasks, and what services said, may hold signs that change a terminal, also one that shows the file.
+    # Names of tasks and answers of services may contain characters that change a terminal.
     written = harmless_json(written) if form == "json" else harmless(written)
     if file is None:
         sys.stdout.write(written)
@@ -84,7 +84,7 @@ def _write_png(file: str | None, sheet: Sheet) -> None:
 
 
 def columns() -> int:
-    """Give how wide the terminal is."""
+    """Return the width of the terminal."""
     from shutil import get_terminal_size
 
     return max(get_terminal_size((_WIDTH, 24)).columns, 20)

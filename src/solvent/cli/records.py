@@ -1,7 +1,7 @@
-"""Where runs of workflows are recorded, and what is said about it.
+"""Where runs of workflows are recorded, and hints about their records.
 
-By default that is `.solvent/store.db` under the current folder; `--store URL` or the variable SOLVENT_STORE name
-another place (`none`: nowhere).
+The default is `.solvent/store.db` in the current folder; `--store URL` or the variable SOLVENT_STORE name another store
+(`none`: runs are not recorded).
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ MAX_OPENING_SECONDS = 60.0
 _MAX_NAMES = 3
 _LOOKING = "status|logs|resume|replay|cancel|timeline|agents list|run --attach"
 _COMMAND = re.compile(rf"`(solvent (?:{_LOOKING})\b(?![^`]* --store )[^`]*)`")
-"""One that looks into a store, in a hint that does not say which."""
+"""A command in a hint that does not name its store."""
 
 
 def add_run(parser: ArgumentParser, *, default: str) -> None:
-    """Add RUN: the name of a run, or the beginning of it; `default` says what it means to leave it out."""
+    """Add RUN: the name of a run, or the beginning of it; `default` describes what it means to leave it out."""
     says = "the name of a run, or the beginning of it"
     parser.add_argument("run", nargs="?", metavar="RUN", help=f"{says} (default: {default})")
 
 
 def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any]) -> HeldRun | None:
-    """Give the run that is to be recorded; nothing where it is not to be, or cannot be, which is said."""
+    """Return a new record of a run; None if it is not wanted, or, with a warning, not possible."""
     given = _given(options)
     if options.no_record or given == NOWHERE:
         for name in ("store", "name", "no_sync"):
@@ -59,7 +59,7 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
     except StoreError as error:
         if given:
             raise
-        hint = "name another place: --store FILE; or say --no-record"
+        hint = "name another file: --store FILE; or add --no-record"
         complain(f"the run is not recorded: {error.message}", hint=hint)
         return None
     how = RunOptions(
@@ -75,47 +75,47 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
 
 
 def _given(options: Namespace) -> str:
-    """Give the address that was said; no service finds it in its environment: it may have a password."""
+    """Return the given address, and remove it, which may have a password, from the environment of services."""
     known = os.environ.pop(VARIABLE, "")
     if known:
-        # Whoever asks again gets the same answer.
+        # For later calls.
         options.known_store = known
     return str(options.store or getattr(options, "known_store", ""))
 
 
 def _made_folder() -> str:
-    """Make the folder of records, which no version control shall see, and give the file in it."""
+    """Create the folder of records, which version control ignores, and return the file in it."""
     from pathlib import Path
 
     folder = Path(FOLDER)
     if not folder.exists():
         try:
-            # What tasks were given and gave back is for the user's eyes only.
+            # Inputs and results of tasks are readable for the user only.
             folder.mkdir(mode=0o700)
             (folder / ".gitignore").write_text("*\n", encoding="ascii")
         except OSError as error:
-            said = f"the folder of records cannot be made: {folder.absolute()}: {error.strerror}"
-            raise StoreError("E401", said, hint="name another place: --store FILE") from None
+            said = f"the folder of records cannot be created: {folder.absolute()}: {error.strerror}"
+            raise StoreError("E401", said, hint="name another file: --store FILE") from None
     return str((folder / FILE).absolute())
 
 
 def absolute(url: str) -> str:
-    """Give where a store is, also if somebody goes to another folder."""
+    """Return the address of a store that is independent of the current folder."""
     return url if "://" in url else os.path.abspath(url)  # noqa: PTH100
 
 
 def place_of(options: Namespace) -> str:
-    """Give where runs are, whether or not anything is there."""
+    """Return the address of the store, which may not exist."""
     given = _given(options)
     if given == NOWHERE:
         hint = f"name it: --store URL; {VARIABLE} says `{NOWHERE}`"
-        raise RecordProblem("R401", "it is not said where runs are recorded", hint=hint)
+        raise RecordProblem("R401", "no store is named", hint=hint)
     return absolute(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
 
 
 @contextmanager
 def open_records(options: Namespace) -> Iterator[Store]:
-    """Open the store that the options name; one that is not there is not made."""
+    """Open the store that the options name; a missing one is not created."""
     with hints_with_store(options), _opened(options) as store:
         yield store
 
@@ -130,22 +130,22 @@ def _opened(options: Namespace) -> Store:
 
 
 def url_of(options: Namespace) -> str:
-    """Give where runs are, as agents are told; the folder of the default is made."""
+    """Return the address of the store for agents; create the folder of the default one."""
     given = _given(options)
     if given == NOWHERE:
-        raise RecordProblem("R401", "agents meet at a store, and none is named", hint="name it: --store URL")
+        raise RecordProblem("R401", "agents need a store, and none is named", hint="name it: --store URL")
     return absolute(given) if given else _made_folder()
 
 
 def store_for(options: Namespace) -> Store:
-    """Open the store of runs that agents have, which is made if it is not there."""
+    """Open the store of runs of agents; create a missing one."""
     from solvent.store import open_store
 
     return open_store(url_of(options), is_durable=not options.no_sync)
 
 
 def open_patiently(url: str, *, is_durable: bool) -> Store:
-    """Open a store whose servers may be starting just now: no agent gives a run up because of that."""
+    """Open a store whose servers may still be starting."""
     import time
 
     from solvent.store import open_store
@@ -163,7 +163,7 @@ def open_patiently(url: str, *, is_durable: bool) -> Store:
 
 
 def state_of(card: RunCard) -> str:
-    """Say how a run is; one whose process died before it could say so is `interrupted`."""
+    """Return the state of a run; one whose process died is `interrupted`."""
     from solvent.runs.records.holders import is_there
 
     is_lost = card.state == "running" and (card.holder is None or is_there(card.holder) is False)
@@ -171,13 +171,13 @@ def state_of(card: RunCard) -> str:
 
 
 def said_store(options: Namespace) -> str:
-    """Give the words by which a command names the same store, for a hint."""
+    """Return the option that names the same store, for a hint."""
     return f" --store {redacted(options.store)}" if options.store else ""
 
 
 @contextmanager
 def hints_with_store(options: Namespace) -> Iterator[None]:
-    """Let the commands that a hint names look where this command looks."""
+    """Add the store of this command to the commands in the hint of an error."""
     try:
         yield
     except SolventError as error:
@@ -186,32 +186,32 @@ def hints_with_store(options: Namespace) -> Iterator[None]:
 
 
 def add_store_to_hint(error: SolventError, options: Namespace) -> None:
-    """Let the commands that the hint of an error names look where this command looks."""
+    """Add the store of this command to the commands in the hint of an error."""
     error.hint = _COMMAND.sub(lambda found: f"`{found[1]}{said_store(options)}`", error.hint)
 
 
 def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
-    """Say how one goes on with a run."""
+    """Print how to resume a run."""
     if held.card.hindrance:
         write(f"it cannot be resumed: {held.card.hindrance}", to=sys.stderr)
         return
     how = f"solvent resume {held.card.run}{said_store(options)}"
-    write("to go on with it: ", (how, "bold"), to=sys.stderr)
+    write("to continue it: ", (how, "bold"), to=sys.stderr)
 
 
 def tell_of_record(held: HeldRun, run: Any, options: Namespace) -> None:
-    """Say, once, which answers are no data and were not kept; and how to go on, if there is more to do."""
+    """Print which answers could not be recorded, and, if the run has not ended, how to resume it."""
     names = list(run.unkept)
     if names:
         more = ", ..." if len(names) > _MAX_NAMES else ""
-        said = f"{counted(len(names), 'answer')} not kept: no data ({', '.join(names[:_MAX_NAMES])}{more}); "
-        write(said + "should the run be resumed, these calls are made again", to=sys.stderr)
+        said = f"{counted(len(names), 'answer')} not recorded: not data ({', '.join(names[:_MAX_NAMES])}{more}); "
+        write(said + "if the run is resumed, these calls are repeated", to=sys.stderr)
     if not held.card.has_ended:
         tell_how_to_resume(held, options)
 
 
 def local_time(at: float) -> str:
-    """Write a time as the user's clock shows it."""
+    """Return a time as text, in the local time zone."""
     import time
 
     try:
@@ -222,7 +222,7 @@ def local_time(at: float) -> str:
 
 
 def card_as_json(card: RunCard) -> dict[str, Any]:
-    """Give what a card says."""
+    """Return the record of a run as JSON."""
     found: dict[str, Any] = {
         "run": card.run,
         "workflow": card.workflow,

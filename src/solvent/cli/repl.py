@@ -1,7 +1,7 @@
 """`solvent repl`: a prompt.
 
 On a terminal with history, completion and editing of several lines (`prompt_toolkit`, imported only here);
-on a pipe line by line, so that a session can be scripted. An input goes on over several lines until its
+on a pipe line by line, so that a session can be scripted. An input continues over several lines until its
 brackets are closed; an empty line ends it at once.
 """
 
@@ -54,7 +54,7 @@ COMMANDS = {
 
 
 def main(arguments: list[str]) -> int:
-    """Read and do what is typed until the end."""
+    """Read and execute inputs until the end."""
     options = parser().parse_args(arguments)
     session = Session(load_functions(options.functions))
     if options.file is not None:
@@ -80,7 +80,7 @@ def parser() -> ArgumentParser:
 
 
 def _from_pipe() -> Iterator[str]:
-    """Give inputs from lines."""
+    """Yield inputs from lines."""
     held = ""
     for raw in sys.stdin.buffer:
         line = raw.decode("utf-8", errors="replace").rstrip("\r\n")
@@ -144,7 +144,7 @@ def _prompt(session: Session) -> PromptSession[str]:
 
 
 def _history() -> History:
-    """Give the history of earlier sessions, or one for this session where it cannot be kept."""
+    """Return the history of earlier sessions, or one for this session where it cannot be stored."""
     import os
     from pathlib import Path
 
@@ -188,7 +188,7 @@ def _completer(session: Session) -> Completer:
 
 
 class Session:
-    """What a prompt works on."""
+    """A solution, the rules that lines have named, and the records of all reactions."""
 
     def __init__(self, functions: Functions | None = None) -> None:
         self.functions = functions if functions is not None else Functions()
@@ -198,7 +198,7 @@ class Session:
         self.reset()
 
     def handle(self, text: str) -> None:
-        """Do what an input says; whatever is wrong with it is said and forgotten."""
+        """Execute an input; show errors."""
         try:
             if text.lstrip().startswith(":"):
                 self._command(text.strip()[1:])
@@ -207,12 +207,12 @@ class Session:
         except SolventError as error:
             show_error(error)
         except RecursionError:
-            show_error(SolventError("H503", "something is nested too deeply to go on"))
+            show_error(SolventError("H503", "something is nested too deeply to continue"))
         except MemoryError:
             show_error(SolventError("H505", "there is not enough memory for this"))
 
     def names(self) -> set[str]:
-        """Give the names of all rules, for completion."""
+        """Return the names of all rules, for completion."""
         return {*self.named, *(rule.name for rule in _rules(self.solution) if rule.name)}
 
     def _command(self, text: str) -> None:
@@ -287,7 +287,7 @@ class Session:
     def why_not(self, name: str) -> None:
         """Show what stops a rule."""
         if not self.solution.inert:
-            write("the solution is not inert; `:run` goes on")
+            write("the solution is not inert; `:run` continues")
         explain(self.solution, self.recorder, name)
 
     def load(self, path: str) -> None:

@@ -1,4 +1,4 @@
-"""How a run of a workflow ended: results on standard output, the account of it on standard error, or all as JSON."""
+"""How a run of a workflow ended: results on standard output and a summary on standard error, JSON, or WfFormat."""
 
 from __future__ import annotations
 
@@ -52,13 +52,15 @@ def write_report(workflow: Workflow, report: Report, options: Namespace, *, run:
 
 
 def _write_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None:
-    """Write all that is known of a run as one line; `run` is its name, where it is recorded."""
+    """Write a run as one line of JSON; `run` is its name, if it is recorded."""
     notes: list[str] = []
     results = {}
     for name, value in report.results.items():
         results[name], is_exact = plain(value)
         if not is_exact:
-            notes.append(f"the result of `{name}` holds values that JSON cannot say; their Python form stands instead")
+            notes.append(
+                f"the result of `{name}` has values that JSON cannot represent; their Python form replaces them"
+            )
     names = [task.name for task in workflow.tasks]
     found: dict[str, Any] = {
         "results": results,
@@ -85,7 +87,7 @@ def _write_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None
         found |= {"called_again": report.called_again, "run": run}
     write_json(found)
     if report.stuck:
-        # Whoever does not look for it in the JSON shall not take it for an end.
+        # Also as an error, so that a reader of the results alone does not miss it.
         sys.stdout.flush()
         show_error(Stuck(report.stuck, workflow))
 
@@ -104,13 +106,13 @@ class Stuck(WorkflowFailed):
         self.waiting = waiting
 
     def details(self) -> list[str]:
-        """Say who waits for what."""
+        """Return which tasks wait for what."""
         more = len(self.waiting) - _MAX_WAITING
         return [*self.waiting[:_MAX_WAITING], *([f"… and {more:,} more"] if more > 0 else [])]
 
 
 def plain(value: Any, depth: int = 0) -> tuple[Any, bool]:
-    """Give a value as JSON can say it, and whether that is all of it; the rest is given by its Python form."""
+    """Return a value for JSON, and whether it is exact; parts that JSON cannot represent are their Python form."""
     kind = type(value)
     if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
         return value, True
@@ -140,7 +142,7 @@ def write_results(report: Report) -> None:
 
 
 def _write_summary(workflow: Workflow, report: Report) -> None:
-    """Write the account of a run to standard error."""
+    """Write a summary of a run to standard error."""
     _write_tasks(workflow, report)
     _write_adaptations(workflow, report.adaptations)
     for failed in report.failures[:_MAX_FAILURES]:
@@ -191,7 +193,7 @@ def _write_tasks(workflow: Workflow, report: Report) -> None:
 
 
 def _seconds(report: Report) -> dict[str, float]:
-    """Give how long each task was at work; of one that ran several times, all in all."""
+    """Return for how many seconds each task has run, in all its runs."""
     found = {name: one.ended - one.started for name, one in report.timings.items()}
     if report.trace is None:
         return found
@@ -214,7 +216,7 @@ def _seconds(report: Report) -> dict[str, float]:
 
 
 def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) -> None:
-    """Write which alternatives took over; what happened several times, in a loop, is said once."""
+    """Write which alternatives took over, each once."""
     from solvent.workflows.diagram import explained
 
     alternatives = {one.name: one for one in workflow.alternatives}

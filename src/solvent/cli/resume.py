@@ -1,6 +1,6 @@
-"""`solvent resume`: go on with a run of a workflow that was stopped, from its record.
+"""`solvent resume`: continue a run of a workflow that was stopped, from its record.
 
-Calls that were answered are not made again; those that were out when the process died are.
+Answered calls are not repeated; calls that were running when the process died are.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> int:
-    """Go on with a run."""
+    """Continue a run."""
     options = parser().parse_args(arguments)
     with open_records(options) as store:
         options.run = options.run or _latest(store)
@@ -68,11 +68,11 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
-    says = "Go on with a run of a workflow that was stopped: by Ctrl-C, a limit, a crash or a loss of power."
+    says = "Continue a run of a workflow that was stopped: by Ctrl-C, a limit, a crash or a power cut."
     parser = parser_for("resume", says, example="solvent resume\n  solvent resume pipeline-7k3q")
     add_run(parser, default="the latest that was stopped")
     parser.add_argument("--file", metavar="WORKFLOW", help="the file of the workflow, if it was moved")
-    says = "go on even if the process that has the run may be alive; it finds out and stops"
+    says = "continue even if the process of the run may be alive; it notices and stops"
     parser.add_argument("--take-over", action="store_true", help=says)
     add_agents(parser)
     add_scale(parser)
@@ -88,7 +88,7 @@ def parser() -> ArgumentParser:
 
 
 def _latest(store: Store) -> str:
-    """Name the latest run that was stopped: of one process, or of agents."""
+    """Return the name of the latest run that was stopped: of one process, or of agents."""
     of_agents = latest_of_agents(store)
     try:
         card = latest(store)
@@ -101,35 +101,35 @@ def _latest(store: Store) -> str:
 
 
 def workflow_of(card: RunCard, file: str | None) -> Workflow:
-    """Load the workflow of a run, in the folder in which it was run, and see that it is still the same."""
+    """Load the workflow of a run, in the folder of the run, and check that it has not changed."""
     if file is None:
         try:
             os.chdir(card.folder)
         except OSError as error:
             said = f"the folder of the run `{card.run}` cannot be entered: {card.folder}: {error.strerror}"
-            raise RecordProblem("R404", said, hint="say where its workflow is now: --file WORKFLOW") from None
+            raise RecordProblem("R404", said, hint="name the file of its workflow: --file WORKFLOW") from None
     given = file or card.file
     if not os.path.exists(given.partition(".py:")[0] + (".py" if ".py:" in given else "")):  # noqa: PTH110
         said = f"the workflow of the run `{card.run}` is gone: there is no file {given}"
-        raise RecordProblem("R404", said, hint="say where it is now: --file WORKFLOW")
+        raise RecordProblem("R404", said, hint="name its file: --file WORKFLOW")
     # A workflow may have its name from its file.
     workflow = msgspec.structs.replace(load_sound(given, scale=card.options.scale).workflow, name=card.workflow)
     if digest_of(workflow) != card.digest:
         said = f"{given} has changed since the run `{card.run}` began, and its record does not fit it"
-        hint = "put the file back as it was (or name a copy: --file WORKFLOW), or run it anew"
+        hint = "restore the file (or name a copy: --file WORKFLOW), or run it anew"
         raise RecordProblem("R404", said, hint=hint)
     return workflow
 
 
 def _tell_end(store: Store, card: RunCard, options: Namespace) -> int:
-    """Print what a run came to that has ended."""
+    """Print the results of a run that has ended."""
     import sys
 
     summary = summary_of(store, card)
     report = None if summary is None else report_of(card, summary)
     if options.wfformat is not None:
         if report is None:
-            said = f"the record of the run `{card.run}` does not say what it came to: there is no trace to write"
+            said = f"the record of the run `{card.run}` has no results: there is no trace to write"
             raise RecordProblem("R403", said, hint="leave out --wfformat")
         told = history(store, card)
         write_recorded_trace(workflow_of(card, options.file), report, card.created, told, options.wfformat)
@@ -143,5 +143,5 @@ def _tell_end(store: Store, card: RunCard, options: Namespace) -> int:
         if report is not None:
             write_results(report)
         when = local_time(card.ended)
-        write(f"nothing is left to do: {card.run} has ended ({card.state}), {when}", to=sys.stderr)
+        write(f"nothing to resume: {card.run} has ended ({card.state}), {when}", to=sys.stderr)
     return 0 if card.state == "done" else 1

@@ -1,9 +1,9 @@
-"""`solvent run` with a workflow: load it, run it while it can be seen, and say how it ended.
+"""`solvent run` with a workflow: load it, run it with a live view, and report how it ended.
 
-0  done     1  a task failed, the case was cancelled, or something waits for ever     2  bad input
+0  done     1  a task failed, the run was cancelled, or a task waits for ever     2  bad input
 3  a limit was reached     130  Ctrl-C
 
-What happens is recorded (see `records`), so that `solvent resume` can go on with a run that was stopped.
+What happens is recorded (see `records`), so that `solvent resume` can continue a run that was stopped.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def run_concrete(options: Namespace) -> int:
 
 @contextmanager
 def _all_problems_of_services(loaded: Loaded, folder: Path) -> Iterator[None]:
-    """Let a service that cannot be called be shown with its place, and all others with it."""
+    """Show all services that cannot be called, with their places in the file."""
     try:
         yield
     except SolventError as error:
@@ -101,7 +101,7 @@ def execute(
     solution: Solution | None = None,
     held: HeldRun | None = None,
 ) -> int:
-    """Run a workflow while it can be seen, recorded if it is `held`, and say how it ended."""
+    """Run a workflow with a live view, recorded if it is `held`, and report how it ended."""
     try:
         tracing = tracing_for(options, tell=lambda said: complain(f"warning: spans: {said}"))
     except SolventError as error:
@@ -114,7 +114,7 @@ def execute(
     try:
         return _execute(workflow, folder, options, trace, inputs=inputs, solution=solution, held=held)
     finally:
-        # After all is said: whoever is to take the spans may not be there, and is waited for.
+        # At the end, because this waits for the receiver of the spans, which may be missing.
         if tracing is not None:
             tracing.close()
 
@@ -190,20 +190,20 @@ def _run_of(held: HeldRun | None, workflow: Workflow, inputs: dict[str, Any] | N
 
 
 def _let_go(held: HeldRun | None, error: BaseException, options: Namespace) -> None:
-    """Leave a run that something has ended; one that could not even begin is forgotten."""
+    """Release a run that an error has ended; delete one that could not begin."""
     if held is None:
         return
     if isinstance(error, RecordProblem | StoreError):
-        can_go_on = error.code not in {"R402", "R404", "R408"}
+        can_resume = error.code not in {"R402", "R404", "R408"}
     else:
-        can_go_on = isinstance(error, KeyboardInterrupt)
+        can_resume = isinstance(error, KeyboardInterrupt)
         if held.is_new and isinstance(error, SolventError):
             held.forget()
             return
     if isinstance(error, RecordProblem):
         add_store_to_hint(error, options)
     held.leave()
-    if can_go_on:
+    if can_resume:
         tell_how_to_resume(held, options)
 
 
@@ -218,7 +218,7 @@ def _tell(workflow: Workflow, report: Report, options: Namespace, held: HeldRun 
 
 
 def exit_code(report: Report) -> int:
-    """Give the exit code of how a run ended."""
+    """Return the exit code of a run."""
     if isinstance(report.error, LimitReached):
         return report.error.exit_code
     return 0 if report.succeeded else 1

@@ -1,4 +1,4 @@
-"""Whether a command sends spans to OpenTelemetry: `--otel`, or the environment says where they go."""
+"""Spans of a command for OpenTelemetry: sent with `--otel`, or if the environment names a receiver."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WHERE = ("OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_
 
 
 def tracing_for(options: Namespace, *, tell: Callable[[str], None], agent: str = "") -> Tracing | None:
-    """Give where spans go; nothing, and nothing is imported, unless somebody wants them.
+    """Return where spans go; None, without importing anything, if they are not wanted.
 
-    `tell` hears what goes wrong with them.
+    `tell` gets the errors of OpenTelemetry.
     """
     wanted = options.otel
     if _is_off() or not (wanted or any(os.environ.get(name) for name in _WHERE)):
@@ -31,7 +31,7 @@ def tracing_for(options: Namespace, *, tell: Callable[[str], None], agent: str =
         from solvent.runs.observing.tracing import Tracing
     except ModuleNotFoundError as error:
         if not wanted:
-            # The variables may be there for other programs.
+            # The variables may be set for other programs.
             return None
         said = f"spans need a package that is not installed: {error.name}"
         raise Misuse("H354", said, hint=install_hint("otel")) from None
@@ -40,7 +40,7 @@ def tracing_for(options: Namespace, *, tell: Callable[[str], None], agent: str =
 
 
 def _listen(tell: Callable[[str], None]) -> None:
-    """Have the errors of OpenTelemetry told in our words; that it tries again is nobody's business."""
+    """Report errors of OpenTelemetry, but not its retries."""
     import logging
 
     class Handler(logging.Handler):

@@ -155,8 +155,9 @@ def _print_address(server: Server, options: Namespace) -> None:
         write_json({"url": server.url, "folder": str(plan.folder), "durable": plan.is_durable, "pid": server.pid})
     else:
         write(server.url)
-        when = "on disk" if plan.is_durable else "in memory: a power cut may lose the last two minutes (see --durable)"
-        write(f"keeps its files in {plan.folder}; acknowledges writes when they are {when}")
+        when = "when" if plan.is_durable else "before"
+        more = "" if plan.is_durable else ": a power cut may lose the last two minutes (see --durable)"
+        write(f"keeps its files in {plan.folder}; acknowledges writes {when} they are on disk{more}")
         if plan.user or plan.token:
             who = f"{plan.user}:PASSWORD" if plan.user else "TOKEN"
             write(f"clients connect to {server.url.replace('://', f'://{who}@', 1)}")

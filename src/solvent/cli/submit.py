@@ -1,4 +1,4 @@
-"""`solvent submit`: give a workflow to the agents of a store, and print the name of its run."""
+"""`solvent submit`: submit a workflow to the agents of a store, and print the name of its run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 _SAYS = (
-    "Give a workflow to the agents of a store, and print the name of its run. Agents that are there begin at once; the "
-    "run waits for others."
+    "Submit a workflow to the agents of a store, and print the name of its run. Agents that are alive begin at once; "
+    "otherwise the run waits for some."
 )
 
 
 def main(arguments: list[str]) -> int:
-    """Submit."""
+    """Submit a workflow."""
     options = parser().parse_args(arguments)
     from solvent.cli.records import hints_with_store, store_for
     from solvent.runs.agents.submitting import give_to_agents

@@ -1,7 +1,7 @@
-"""How the tasks of a running workflow stand, as far as its events tell.
+"""The states of the tasks of a running workflow, from its events.
 
-The board is filled by the thread that runs the workflow and read by the one that draws, so it changes only by single
-steps, and whoever reads takes copies.
+The thread that runs the workflow changes them and another one draws them, so they change only by single steps, and the
+reader takes copies.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ STYLES = {
 }
 
 
-class Board:
-    """The states of all tasks, how many there are of each, and what runs."""
+class TaskStates:
+    """The states of all tasks, how many tasks are in each, and which calls run."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
@@ -65,7 +65,7 @@ class Board:
         return time.monotonic() - self.began
 
     def take(self, event: Event) -> bool:
-        """Take an event; say whether it changed the state of its task."""
+        """Take an event; return whether it changed the state of its task."""
         name = event.task
         if event.kind == "signal":
             # It has the name of a signal, not of a task.
@@ -109,17 +109,17 @@ class Board:
         return True
 
     def runs_of(self, name: str) -> str:
-        """Say how often a task has run, where that is more than once."""
+        """Return how often a task has run, in words, if more than once."""
         calls = self.calls[name]
         return "" if calls < 2 else f"{calls:,} {'runs' if name in self.repeatable else 'calls'}"
 
     def counted(self) -> list[tuple[str, int]]:
-        """Give how many tasks are in each state, where there are any."""
+        """Return how many tasks are in each state that has some."""
         return [(state, self.counts[state]) for state in STATES if self.counts[state] > 0]
 
 
 def repeatable(workflow: Workflow) -> set[str]:
-    """Give the tasks of which each call is a run: those that may repeat, and have one call for each run."""
+    """Return the tasks that may repeat, and have one call for each run."""
     if not workflow.is_controlled:
         return set()
     return {

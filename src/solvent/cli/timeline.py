@@ -1,4 +1,4 @@
-"""`solvent timeline`: what happened when in a run of a workflow, with attempts, failures and alternatives."""
+"""`solvent timeline`: when calls of a workflow ran, with attempts, failures and alternatives."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def parser() -> ArgumentParser:
 
 
 def _of_agents(store: Store, options: Namespace) -> _Seen | None:
-    """Look at a run of agents."""
+    """Return what is known of a run of agents; None if there is none."""
     from solvent.runs.agents.looking import existing
     from solvent.runs.agents.plans import ending_of, workflow_of
 
@@ -86,7 +86,7 @@ def _of_agents(store: Store, options: Namespace) -> _Seen | None:
 
 
 def _of_one_process(store: Store, options: Namespace) -> _Seen:
-    """Look at a run of one process."""
+    """Return what is known of a run of one process."""
     from solvent.runs.records.cards import report_of, summary_of
     from solvent.runs.records.history import history, states_of
     from solvent.runs.records.runs import find

@@ -1,4 +1,4 @@
-"""`solvent top`: what the nodes of a run are doing, again and again until it is over."""
+"""`solvent top`: what the nodes of a run are doing, until it is over."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def parser() -> ArgumentParser:
     says = "Show what the nodes of a run are doing: how they capture, by which rule, how many molecules and messages."
     parser = parser_for("top", says, example="solvent top\n  solvent top /tmp/run --once")
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the latest)")
-    says = "the store that the run is kept in (default of RUN: the latest there)"
+    says = "the store of the run (default of RUN: the latest there)"
     parser.add_argument("--store", metavar="URL", help=says)
-    parser.add_argument("--once", action="store_true", help="show it once, and end")
-    says = "how often to look, in seconds (default: %(default)s)"
+    parser.add_argument("--once", action="store_true", help="print it once")
+    says = "the interval in seconds (default: %(default)s)"
     parser.add_argument("--every", type=seconds, default=1.0, metavar="S", help=says)
     add_format(parser)
     return parser
@@ -70,12 +70,12 @@ def _folder(given: str | None) -> Path:
     runs = [one for one in known_runs() if is_going_on(one)]
     if not runs:
         hint = "name a run's folder: `solvent top DIR`"
-        raise Misuse("H345", "no run over nodes is going on, as far as is known here", hint=hint)
+        raise Misuse("H345", "no run over nodes was found that is not over", hint=hint)
     return runs[0]
 
 
 def _rows(nodes: Nodes, statuses: dict[int, Status]) -> list[list[str]]:
-    """Give the cells of a table, all nodes in order."""
+    """Return the cells of a table, all nodes in order."""
     rows = []
     for node in range(nodes.count):
         status = statuses.get(node)
@@ -120,7 +120,7 @@ def _numbered(row: list[str], widths: list[int]) -> Any:
 
 
 def _watch(nodes: Nodes, every: float) -> int:
-    """Draw the table anew until no node answers any more."""
+    """Refresh the table until no node answers."""
     from rich.console import Console
     from rich.live import Live
 

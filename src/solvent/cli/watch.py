@@ -1,8 +1,8 @@
-"""Ctrl-C, progress and what services print: what happens beside a run.
+"""Ctrl-C, progress, and the output of services during a run.
 
 The first Ctrl-C (or a request to terminate) asks the run to stop at its next reaction, so that the solution
-as it stands can be printed and saved; the second ends at once. The run asks `Watch.should_stop` now and
-then, and that is also when progress is shown, on a terminal only.
+as it is can be printed and saved; the second ends at once. The run calls `Watch.should_stop` regularly, which
+also shows the progress, on a terminal only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OUT, _ERRORS = 1, 2
 
 
 class Watch:
-    """Watches a run for Ctrl-C and shows how far it is; a context for the time the run takes."""
+    """Watches a run for Ctrl-C and shows its progress; a context for the time the run takes."""
 
     def __init__(self, count: Callable[[], int] | None = None, *, noun: str = "reactions") -> None:
         self.count = count
@@ -52,7 +52,7 @@ class Watch:
         signal.signal(number, signal.default_int_handler)
 
     def should_stop(self) -> bool:
-        """Say whether the user wants the run to stop."""
+        """Return whether the user wants the run to stop."""
         if self._is_visible:
             self._show()
         return self.is_interrupted
@@ -68,7 +68,7 @@ class Watch:
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take the progress off the terminal."""
+        """Remove the progress from the terminal."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -77,7 +77,7 @@ class Watch:
 
 @contextmanager
 def prints_to_standard_error() -> Iterator[None]:
-    """Let what services print go to standard error, also from worker processes: standard output is for results."""
+    """Redirect what services print to standard error, also in worker processes: standard output is for results."""
     sys.stdout.flush()
     try:
         kept = os.dup(_OUT)

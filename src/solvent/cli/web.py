@@ -38,27 +38,27 @@ def main(arguments: list[str]) -> int:
     from solvent.web.site import Site
 
     if not is_loopback(options.host) and not options.expose:
-        said = f"everybody who can reach {options.host} would see all runs, and what is in them"
-        hint = "keep to 127.0.0.1 and come by `ssh -L`; or, in a network that you trust, say --expose"
+        said = f"anyone who can reach {options.host} could see all runs and their data"
+        hint = "stay with 127.0.0.1 and connect by `ssh -L`; or, in a network that you trust, add --expose"
         raise Misuse("H351", said, hint=hint)
     place = place_of(options)
     with listen(options.host, options.port) as listening:
         hosts = frozenset({options.host, *options.name})
         folders = tuple(map(_folder_of_run, options.nodes))
-        status_folder = None if options.board is None else Path(options.board)
+        status_folder = None if options.status is None else Path(options.status)
         shown = redacted(place)
         site = Site(place, shown=shown, secret=secret, hosts=hosts, folders=folders, status_folder=status_folder)
-        # What cannot be a store is better refused now than on every page; a file that is not there yet may come.
+        # Refuse a wrong address now, not on every page; a file that does not exist yet may appear.
         site.store()
         if not is_loopback(options.host):
-            complain(f"warning: everybody who can reach {options.host} sees all runs; nothing is encrypted")
+            complain(f"warning: anyone who can reach {options.host} can see all runs; nothing is encrypted")
 
         def ready() -> None:
             write((address_of(listening), "bold"))
             write(f"shows the runs of {site.shown}; Ctrl-C ends it", to=sys.stderr)
             sys.stdout.flush()
 
-        # `run` gives Ctrl-C on once it has ended; by then all is done.
+        # `run` raises Ctrl-C again after it has ended.
         with closing(site), suppress(KeyboardInterrupt):
             Server(site, ready=ready).run(sockets=[listening])
     return 0
@@ -71,16 +71,16 @@ def parser() -> ArgumentParser:
     add_store(parser)
     says = "the address to listen on (default: %(default)s, this machine only)"
     parser.add_argument("--host", default="127.0.0.1", metavar="HOST", help=says)
-    says = "the port (default: %(default)s; 0: one that is free)"
+    says = "the port; 0 for any free one (default: %(default)s)"
     parser.add_argument("--port", type=port, default=PORT, metavar="N", help=says)
-    parser.add_argument("--expose", action="store_true", help="let other machines look, too; nothing is encrypted")
-    says = "a further name by which browsers may ask, such as that of a proxy; may be given several times"
+    parser.add_argument("--expose", action="store_true", help="allow other machines to connect; nothing is encrypted")
+    says = "another name of this host, such as that of a proxy (repeatable)"
     parser.add_argument("--name", action="append", default=[], metavar="NAME", help=says)
-    says = "the folder of a run over nodes (--state), besides those that are found; may be given several times"
+    says = "the folder of a run over nodes (--state), besides those that are found (repeatable)"
     parser.add_argument("--nodes", action="append", default=[], metavar="DIR", help=says)
-    says = "where rings and shared data tell how they stand (default: where they do unless told otherwise)"
-    parser.add_argument("--board", metavar="DIR", help=says)
-    says = "let who knows the secret cancel runs from the page"
+    says = "the folder in which rings and shared data report their status (default: their own default)"
+    parser.add_argument("--status", metavar="DIR", help=says)
+    says = "allow users who know the secret to cancel runs from the page"
     parser.add_argument("--control", action="store_true", help=says)
     says = f"the secret: a file that only you can read, of {MIN_SECRET_CHARACTERS} characters at least"
     parser.add_argument("--secret-file", metavar="FILE", help=says)
@@ -88,7 +88,7 @@ def parser() -> ArgumentParser:
 
 
 def _folder_of_run(given: str) -> Path:
-    """Give the folder of a run over nodes; raise `Misuse` where it is none."""
+    """Return the folder of a run over nodes; raise `Misuse` if it is not one."""
     from solvent.runs.nodes.folder import load_run
 
     load_run(Path(given))
@@ -96,7 +96,7 @@ def _folder_of_run(given: str) -> Path:
 
 
 def _secret(options: Namespace) -> str:
-    """Give the secret by which runs are controlled; nothing where they are not."""
+    """Return the secret that allows to cancel runs; nothing without `--control`."""
     if options.control != (options.secret_file is not None):
         missing = "`--control` needs a secret" if options.control else "`--secret-file` is for --control"
         hint = "solvent web --control --secret-file FILE"

@@ -1,7 +1,7 @@
 """`solvent why`: the tree of reactions that made a molecule; `--not`: what stops a rule in the inert solution.
 
-A molecule's children are what its reaction took and looked at. A reaction is told once; where it comes up
-again the tree points back to it.
+A molecule's children are what its reaction took and read. A reaction is shown once; where it occurs again, the tree
+points back to it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def record_run(solution: Solution, options: Namespace) -> tuple[Recorder, Solven
 
 
 def complain_unmade(recorder: Recorder, text: str) -> None:
-    """Say that there never was such a molecule, and which are like it."""
+    """Report that a molecule was never in the solution, and similar ones that were."""
     near = near_texts(recorder, text)
     hint = f"there were: {', '.join(shortened(one, 60) for one in near)}" if near else "the solution was always empty"
     complain(f"`{text}` was never in the solution", hint=hint)
@@ -136,7 +136,7 @@ def write_tree(recorder: Recorder, made: Made, *, max_depth: int = DEPTH) -> Non
 
 
 def _told(made: Made) -> tuple[int, int]:
-    """Name what is told about a molecule: its reaction, and what was set free."""
+    """Return the key of what is shown of a molecule: its reaction, and what was set free."""
     return made.reaction or 0, made.moved.number if made.moved is not None else 0
 
 
