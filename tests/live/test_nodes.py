@@ -229,9 +229,9 @@ def test_top_shows_what_nodes_do(tmp_path: Path) -> None:
         (["--nodes", "2", "--peers", "127.0.0.1:1"], "`--peers` already names the nodes"),
         (["--peers", "here"], "error[N104]"),
         (["--peers", "127.0.0.1:1"], "error[N130]"),
-        (["--nodes", "2", "--protocol", "best"], "invalid choice: 'best'"),
+        (["--nodes", "2", "--protocol", "best"], "`--protocol` cannot be `best`"),
         (["--nodes", "2", "--state", "/proc/nothing"], "error[N140]"),
-        (["--resume", "/nowhere/at/all"], "a run that is taken up again has its program"),
+        (["--resume", "/nowhere/at/all"], "a run that is resumed already has its program"),
     ],
 )
 def test_bad_usage_is_a_clear_error(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -211,7 +211,7 @@ def test_ctrl_c_halts_the_run_but_not_of_who_watches(tmp_path: Path) -> None:
         (["--nodes", "2", "--ttl", "3"], "`--ttl` is for runs in a store"),
         (["--nodes", "2", "--store", "STORE", "--state", "x"], "`--state` is not for runs in a store"),
         (["--nodes", "2", "--store", "STORE", "--ttl", "0.1"], "`--ttl` is at least"),
-        (["--nodes", "2", "--store", "STORE", "--transport", "nats"], "needs a store that is kept by NATS servers"),
+        (["--nodes", "2", "--store", "STORE", "--transport", "nats"], "needs a store on NATS servers"),
         (["--attach", "this", "--store", "STORE"], "a run in a store already has its program"),
         (["--nodes", "2", "--store", "/nowhere/at/all/store.db"], "error[E401]"),
         (["--nodes", "2", "--store", "STORE", "--tls-ca", "x"], "error[N121]"),
