@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import MAX, arguments, environment, solvent
+from solvent.cli.main import COMMANDS, main
+from tests.cli.command import EXAMPLES, MAX, MAX_SECONDS, arguments, environment, solvent
+from tests.cli.forking import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "trace", "why", "explore", "check", "show", "convert", "fmt", "repl")
 WRONG = {
     "<1, 2": "is not closed",
     "<1, 2)": "must be closed first",
@@ -98,21 +102,24 @@ def test_unknown_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "words, option, hint",
+    "words, says, hint",
     [
-        ("run - --sede 3", "--sede", "did you mean `--seed`?"),
-        ("run --sede=3", "--sede", "did you mean `--seed`?"),
-        ("run flow.yaml --agents 2 --imput n=1", "--imput", "did you mean `--input`?"),
-        ("status --stor runs.db", "--stor", "did you mean `--store`?"),
-        ("agents list --formt json", "--formt", "did you mean `--format`?"),
-        ("check --xyzzy", "--xyzzy", "`solvent check --help` lists the options"),
+        ("run - --sede 3", "there is no option `--sede`", "did you mean `--seed`?"),
+        ("run --sede=3", "there is no option `--sede`", "did you mean `--seed`?"),
+        ("run flow.yaml --agents 2 --imput n=1", "there is no option `--imput`", "did you mean `--input`?"),
+        ("status --stor runs.db", "there is no option `--stor`", "did you mean `--store`?"),
+        ("agents list --formt json", "there is no option `--formt`", "did you mean `--format`?"),
+        ("check --xyzzy", "there is no option `--xyzzy`", "`solvent check --help` lists the options"),
+        ("status --format jsn", "`--format` cannot be `jsn`", "did you mean `json`?"),
+        ("run - --protocol best", "`--protocol` cannot be `best`", "one of: better, adaptive, optimistic, pessimistic"),
+        ("agents lst", "there is no command `solvent agents lst`", "did you mean `list`?"),
     ],
 )
-def test_misspelt_option(words: str, option: str, hint: str) -> None:
-    """An option that is nearly right is recognised."""
+def test_misspelt_words(words: str, says: str, hint: str) -> None:
+    """A misspelt option, value or word of a command is answered with the nearest one."""
     result = solvent(*words.split(), typed=MAX)
     assert (result.code, result.out) == (2, "")
-    assert f": there is no option `{option}`\n" in result.err
+    assert f": {says}\n" in result.err
     assert result.err.endswith(f"\n  hint: {hint}\n")
 
 
@@ -179,3 +186,75 @@ def test_page_of_what_is_no_store(tmp_path: Path, store: str) -> None:
     (tmp_path / "rubbish.db").write_text("this is no database")
     result = solvent("web", "--port", "0", "--store", store, cwd=tmp_path)
     assert (result.code, result.out, "error[E401]" in result.err) == (2, "", True)
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "no-such-command"])
+def test_wrong_usage_is_one_object(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An option that there is none of is told in one line of standard error, and the exit code is 2."""
+    assert main([command, "--no-such-option", "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert json.loads(err)["error"]["code"] == "H319"
+
+
+def test_an_error_has_its_place_and_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong in a text has a code, a message, a file, a line and a column."""
+    file = tmp_path / "a.hocl"
+    file.write_text("let r = replace x by y in\n<1, r>")
+    assert main(["run", str(file), "--format=json"]) == 2
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert (error["code"][0], error["file"], error["line"], error["column"]) == ("H", str(file), 1, 22)
+
+
+def test_text_is_what_is_written_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the option errors are for people, also after a command that had it."""
+    main(["run", "missing.hocl", "--format", "json"])
+    capsys.readouterr()
+    assert main(["run", "missing.hocl"]) == 2
+    assert capsys.readouterr().err.startswith("error[H304]: cannot read missing.hocl")
+
+
+WORKFLOW = ROOT / "examples" / "workflows" / "first" / "morning.py"
+HIDDEN = "import sys; sys.modules['fcntl'] = None; from solvent.cli.main import main; sys.exit(main(sys.argv[1:]))"
+
+
+def _without_fcntl(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    known = {**environment(), "SOLVENT_STORE": str(folder / "store.db")}
+    command = [sys.executable, "-c", HIDDEN, *map(str, words)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=MAX_SECONDS, check=False, env=known, cwd=folder
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("run", WORKFLOW), ("status",), ("doctor",), ("agent",), ("submit", WORKFLOW), ("web",)],
+    ids=lambda words: words[0],
+)
+def test_a_system_without_fcntl_is_told_so(words: tuple[object, ...], tmp_path: Path) -> None:
+    """Without `fcntl` a command that needs it says what is missing and what to do, and ends with 2."""
+    done = _without_fcntl(*words, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error[H129]: this system does not have `fcntl`, a part of Python that this command needs\n"
+        "  hint: run it on Linux; on Windows that can be WSL or a container\n"
+    )
+
+
+def test_the_error_is_json_on_demand(tmp_path: Path) -> None:
+    """With `--format json` the same error is a line of JSON."""
+    done = _without_fcntl("status", "--format", "json", folder=tmp_path)
+    assert (done.returncode, json.loads(done.stderr)["error"]["code"]) == (2, "H129")
+
+
+@pytest.mark.parametrize("words", [(EXAMPLES / "maximum" / "maximum.hocl",), (WORKFLOW, "--store", "none")])
+def test_what_is_not_recorded_needs_no_fcntl(words: tuple[object, ...], tmp_path: Path) -> None:
+    """A program in HOCL, and a workflow that is not recorded, run without `fcntl`."""
+    assert _without_fcntl("run", *words, folder=tmp_path).returncode == 0
+
+
+def test_the_package_claims_the_systems_it_runs_on() -> None:
+    """The package's metadata name Linux, on which everything is tested, and no other system."""
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    found = [one for one in classifiers if one.startswith("Operating System")]
+    assert found == ["Operating System :: POSIX :: Linux"]

@@ -57,7 +57,7 @@ def test_run_by_agents_writes_a_trace(tmp_path: Path) -> None:
 
 
 def test_resume_writes_a_trace_of_a_run_that_has_ended(tmp_path: Path) -> None:
-    """`resume RUN --wfformat` writes the trace also when nothing to resume, for agents and for one process."""
+    """`resume RUN --wfformat` writes the trace also when there is nothing to resume, for agents and for one process."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
     assert solvent("run", "flow.yaml", *AGENTS, *STORE, "--name", "agents", cwd=tmp_path).code == 0

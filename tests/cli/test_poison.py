@@ -1,4 +1,4 @@
-"""One damaged or hostile entry of a store harms no other run, no agent and no command."""
+"""Damaged or hostile entries of a store harm no other run, no agent and no command."""
 
 from __future__ import annotations
 
@@ -354,3 +354,51 @@ def test_a_damaged_part_of_a_run_is_named(tmp_path: Path, field: str, value: obj
     for command in ("resume", "timeline"):
         result = solvent(command, "ill", *STORE[:2], cwd=tmp_path)
         assert (result.code, "error[R403]" in result.err) == (1, True), (command, result.err)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with a store: one run of agents that reads, and of each kind one that does not."""
+    put_flow(tmp_path)
+    solvent("submit", "flow.yaml", *STORE, "--name", "well", cwd=tmp_path)
+    with open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
+        store.append("news/submitted", b"agents")
+        for key in ("runs/agents/plan", "runs/alone", "programs/nodes/run"):
+            store.put(key, b"\x81\x00")
+    return tmp_path
+
+
+def test_the_list_of_runs_shows_those_that_do_not_read_as_damaged(folder: Path) -> None:
+    """All others are listed as ever, and why one does not read is said."""
+    result = solvent("status", *STORE, cwd=folder)
+    assert (result.code, result.err) == (0, "")
+    told = {line.split()[0]: " ".join(line.split()[1:]) for line in result.out.splitlines()}
+    assert told["well"].startswith("submitted")
+    assert {one: text.split()[0] for one, text in told.items() if one != "well"} == dict.fromkeys(
+        ("alone", "agents", "nodes"), "damaged"
+    )
+    assert "the plan of `agents` does not read" in told["agents"]
+
+
+def test_json_has_those_that_do_not_read(folder: Path) -> None:
+    """They have the state `damaged`, and why."""
+    runs = solvent("status", *STORE, "--format", "json", cwd=folder).json["runs"]
+    states = {one["run"]: one["state"] for one in runs}
+    assert states == {"well": "submitted", "alone": "damaged", "agents": "damaged", "nodes": "damaged"}
+
+
+def test_the_latest_run_is_found_among_those_that_do_not_read(folder: Path) -> None:
+    """`resume` without a name goes on with one that reads."""
+    (folder / "open").touch()
+    with open_store(str(folder / "runs.db"), is_durable=False) as store:
+        store.delete("runs/alone")
+    result = solvent("resume", *STORE, "--agents", "1", "--ttl", "1", "--file", "flow.yaml", cwd=folder)
+    assert (result.code, result.out) == (0, "sum: 17\n")
+
+
+def test_a_workflow_without_tasks_is_run_by_agents(tmp_path: Path) -> None:
+    """It is done, as in one process."""
+    (tmp_path / "z.yaml").write_text("workflow: z\nservices: {}\ntasks: {}\n", encoding="utf-8")
+    result = solvent("run", "z.yaml", *STORE, "--agents", "1", "--ttl", "1", "--name", "z", cwd=tmp_path)
+    assert (result.code, result.out) == (0, "")
+    assert solvent("status", "z", *STORE, cwd=tmp_path).out.startswith("z: done, z, 1 place of agents\n")

@@ -27,11 +27,6 @@ def test_run_prints_the_final_solution(file: Path) -> None:
     assert (result.code, result.out, result.err) == (0, "<9, max>\n", "")
 
 
-def test_run_reads_standard_input() -> None:
-    """`-` is the program on standard input."""
-    assert solvent("run", "-", typed=MAX).out == "<9, max>\n"
-
-
 def test_run_as_json(file: Path) -> None:
     """JSON has the solution, whether it is inert, the reactions and the seconds, and nothing else."""
     file.write_text(MAX)
@@ -106,28 +101,6 @@ def test_functions_come_from_python(tmp_path: Path, file: Path) -> None:
     )
     file.write_text("let d = replace A : x by B : double(x) in let l = replace B : x by C : later(x) in <A : 4, d, l>")
     assert solvent("run", file, "--functions", module).out == "<C:9, d, l>\n"
-
-
-def test_function_that_raises(tmp_path: Path, file: Path) -> None:
-    """A function that raises ends the run with its error, the rule and the reactants."""
-    module = tmp_path / "own.py"
-    module.write_text("def broken(x):\n    raise KeyError('no such thing')\n")
-    file.write_text("let r = replace A : x by broken(x) in <A : 4, r>")
-    result = solvent("run", file, "--functions", module)
-    assert (result.code, result.out) == (1, "<A:4, r>\n")
-    assert "KeyError" in result.err
-    assert "no such thing" in result.err
-
-
-@pytest.mark.parametrize("text", ["def broken(:\n", "raise ValueError('own')\n", "import not_there\n"])
-def test_module_that_cannot_be_imported(tmp_path: Path, file: Path, text: str) -> None:
-    """A module of functions that cannot be imported is a clear error."""
-    module = tmp_path / "own.py"
-    module.write_text(text)
-    file.write_text(MAX)
-    result = solvent("run", file, "--functions", module)
-    assert result.code == 2
-    assert "cannot be imported" in result.err
 
 
 def test_saved_solution_goes_on(tmp_path: Path, file: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.cli.command import Result
 
 HEAD = "from solvent import attempt, choose, service, workflow\n@service\ndef s(x):\n    return x\n"
-ON_IMPORT = ["raise SystemExit(0)", "raise BaseException", "unknown_name", "{}['a']"]
+ON_IMPORT = ["raise SystemExit(0)", "raise BaseException", "unknown_name", "{}['a']", "import not_there"]
 COMMANDS = ["check", "run", "show", "convert", "explore"]
 BODIES = {
     "name": ("    return s(unknown_name)\n", "NameError: name 'unknown_name' is not defined"),

@@ -95,12 +95,6 @@ def test_wrong_options(tmp_path: Path, words: list[str], says: str) -> None:
     assert (result.code, says in result.err) == (2, True)
 
 
-def test_options_of_workflows_are_refused_for_programs() -> None:
-    """A program has no inputs."""
-    result = solvent("run", "-", "--input", "a=1", typed="<1>")
-    assert (result.code, "`--input` is for workflows" in result.err) == (2, True)
-
-
 @pytest.mark.parametrize(
     "name,says",
     [
@@ -116,13 +110,6 @@ def test_workflow_that_is_not_there(tmp_path: Path, name: str, says: str) -> Non
     put(tmp_path, "flow.py", PYTHON)
     result = solvent("run", tmp_path / name)
     assert (result.code, says in result.err) == (2, True)
-
-
-def test_service_that_cannot_be_found(tmp_path: Path) -> None:
-    """A function that is not there ends the run before anything is called."""
-    result = solvent("run", put(tmp_path, "flow.yaml", YAML.replace("own:total", "own:totall")))
-    assert (result.code, "has no `totall`" in result.err) == (2, True)
-    assert calls(tmp_path) == []
 
 
 def test_input_that_is_missing(tmp_path: Path) -> None:

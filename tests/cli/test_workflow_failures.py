@@ -50,12 +50,6 @@ def test_service_that_hangs(tmp_path: Path, words: tuple[str, ...]) -> None:
     assert (failure["kind"], failure["cause"]) == ("TIMEOUT", "no result after 0.3 s")
 
 
-def test_command_that_hangs(tmp_path: Path) -> None:
-    """A command that hangs is ended after its time-out."""
-    failure = failed(run(tmp_path, one_task("shell: sleep 600", policy=", timeout: 0.3")))
-    assert failure["kind"] == "TIMEOUT"
-
-
 def test_service_that_is_killed(tmp_path: Path) -> None:
     """A worker process that is killed loses its call, and only that."""
     failure = failed(run(tmp_path, one_task("python: own:killed"), "--processes"))
@@ -68,13 +62,6 @@ def test_command_that_is_killed(tmp_path: Path) -> None:
     assert (failure["kind"], "9" in failure["cause"] or "KILL" in failure["cause"]) == ("FAILED", True)
 
 
-def test_command_that_prints_100_megabytes(tmp_path: Path) -> None:
-    """A command that prints too much fails, and what is kept of it is short."""
-    failure = failed(run(tmp_path, one_task("shell: 'head -c 100000000 /dev/zero'")))
-    assert "printed more than" in failure["cause"]
-    assert len(failure["output"]) < 10_000
-
-
 @pytest.mark.parametrize("words", [(), ("--processes",)])
 def test_service_that_prints_100_megabytes(tmp_path: Path, words: tuple[str, ...]) -> None:
     """What a Python service prints goes to standard error, so that results stay clean; its failure stays short."""
@@ -83,14 +70,6 @@ def test_service_that_prints_100_megabytes(tmp_path: Path, words: tuple[str, ...
     assert failure["cause"] == "RuntimeError: that was loud"
     assert len(failure["output"]) < 10_000
     assert len(result.err) == 100_000_000
-
-
-def test_result_that_cannot_be_passed_on(tmp_path: Path) -> None:
-    """What cannot travel between processes fails its task; between threads it can."""
-    text = one_task("python: own:lock")
-    failure = failed(run(tmp_path, text, "--processes"))
-    assert "cannot be passed between processes" in failure["cause"]
-    assert run(tmp_path, text).json["states"]["odd"] == "done"
 
 
 def test_command_that_fails_is_told_with_its_output(tmp_path: Path) -> None:
