@@ -1,7 +1,7 @@
-"""The command `solvent`: what people type and see.
+"""The command `solvent`.
 
-Reading order: main, loading, watching, render, then one file per command: run, trace, why, explore,
-check, fmt, repl (with session, the state of a prompt).
+Reading order: main (which command, and how it ends), arguments (parsers), render (output), workflows and records (what
+commands read and record), then one file per command: run (with run_workflow, run_agents, run_nodes), check, status, ...
 """
 
 from solvent.cli.main import main
