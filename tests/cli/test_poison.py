@@ -288,7 +288,7 @@ def test_an_answer_of_a_service_that_is_nested_too_deeply_is_a_failed_call(tmp_p
         (tmp_path / "w.yaml").write_text(text)
         result = solvent("run", "w.yaml", cwd=tmp_path)
     assert result.code == 1
-    assert "is no JSON" in result.err
+    assert "is not JSON" in result.err
 
 
 @pytest.mark.parametrize(
