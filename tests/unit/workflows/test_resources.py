@@ -25,7 +25,7 @@ from solvent.workflows.model import (
     stretch_of,
 )
 from solvent.workflows.translate import concretise
-from tests.unit.workflows.test_schema import is_valid
+from tests.unit.workflows.schema import VALIDATOR
 
 GRID = Resource("grid", (Input("n"), 10), "float32", save=Input("out"))
 FLOW = Workflow(
@@ -56,10 +56,10 @@ def test_resources_in_a_file() -> None:
 
 def test_what_is_written_follows_the_schema() -> None:
     """The schema knows resources and claims, and what neither can be."""
-    assert is_valid(plain_workflow(FLOW))
-    assert not is_valid({"resources": {"grid": {"dtype": "float32"}}, "tasks": {"T": {"service": "s"}}})
-    assert not is_valid({"tasks": {"T": {"service": "s", "in": [{"resource": "grid", "mode": "both"}]}}})
-    assert not is_valid({"tasks": {"T": {"service": "s", "in": [{"resource": "grid", "rows": 3}]}}})
+    assert VALIDATOR.is_valid(plain_workflow(FLOW))
+    assert not VALIDATOR.is_valid({"resources": {"grid": {"dtype": "float32"}}, "tasks": {"T": {"service": "s"}}})
+    assert not VALIDATOR.is_valid({"tasks": {"T": {"service": "s", "in": [{"resource": "grid", "mode": "both"}]}}})
+    assert not VALIDATOR.is_valid({"tasks": {"T": {"service": "s", "in": [{"resource": "grid", "rows": 3}]}}})
 
 
 @pytest.mark.parametrize(
