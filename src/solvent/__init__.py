@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     )
     from solvent.runs.api import run
     from solvent.services.current_call import call
-    from solvent.workflows.formats.python.declarations import attempt, http, program, resource, service, shell, workflow
-    from solvent.workflows.formats.python.files import load_python
-    from solvent.workflows.formats.python.flow import (
+    from solvent.workflows.formats.python.control_flow import (
         active_of,
         all_threads,
         any_of,
@@ -67,6 +65,8 @@ if TYPE_CHECKING:
         threads,
         waits_for,
     )
+    from solvent.workflows.formats.python.declarations import attempt, http, program, resource, service, shell, workflow
+    from solvent.workflows.formats.python.files import load_python
     from solvent.workflows.model import Workflow
 
 _HOMES = {
@@ -76,7 +76,7 @@ _HOMES = {
     ),
     "solvent.runs.api": "run",
     "solvent.services.current_call": "call",
-    "solvent.workflows.formats.python.flow": (
+    "solvent.workflows.formats.python.control_flow": (
         "active_of all_threads any_of cancels choose choose_some completes cross deferred each ends first_of joined_by "
         "locked milestone repeat section sends signal_value threads waits_for"
     ),

@@ -213,7 +213,7 @@ def test_runs_are_found_by_name(folder: Path) -> None:
     for name in ("alpha-1", "alpha-2", "beta"):
         assert solvent("run", "flow.yaml", "--name", name, *STORE, cwd=folder).code == 0
     assert solvent("status", "be", *STORE, cwd=folder).out.startswith("beta: done")
-    for wanted, said in (("alpha", "`alpha` may be several runs"), ("bete", "beta"), ("x y", "there is no run `x y`")):
+    for wanted, said in (("alpha", "`alpha` matches several runs"), ("bete", "beta"), ("x y", "there is no run `x y`")):
         result = solvent("replay", wanted, *STORE, cwd=folder)
         assert (result.code, "error[R401]" in result.err, said in result.err) == (2, True, True)
     assert "error[R408]: there is a run" in solvent("run", "flow.yaml", "--name", "beta", *STORE, cwd=folder).err

@@ -86,7 +86,7 @@ def test_sound_workflow(tmp_path: Path) -> None:
         (["--seed", "1"], "`--seed` is for programs"),
         (["--functions", "own.py"], "`--functions` is for programs"),
         (["--scale", "-1"], "is not a factor"),
-        (["--jobs", "0"], "is not an integer from 1"),
+        (["--jobs", "0"], "is not an integer of at least 1"),
     ],
 )
 def test_wrong_options(tmp_path: Path, words: list[str], says: str) -> None:

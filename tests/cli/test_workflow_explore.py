@@ -72,7 +72,7 @@ def test_signals_come_at_any_moment(tmp_path: Path) -> None:
     [
         (("--signal", "gone"), "error[H316]"),
         (("--holds", "A foo B"), "error[W143]"),
-        (("--holds", "A before Z"), "names `Z`, which is no task"),
+        (("--holds", "A before Z"), "names `Z`, which is not a task"),
         (("--functions", "x.py"), "error[H313]"),
         (("--input", "n=3"), "error[W131]"),
     ],

@@ -119,7 +119,7 @@ def test_item_that_is_not_there(tmp_path: Path, argument: str) -> None:
     failure = failed(run(tmp_path, text))
     assert failure["cause"] in {
         "item 4 is taken of a list of 3",
-        "it is called for each item of an integer, which is no list",
+        "it is called for each item of an integer, which is not a list",
     }
 
 

@@ -277,13 +277,13 @@ INSTANCES = EACH.replace("double.each(begin(kind))", "double.many(over=0)(begin(
 COUNT = EACH.replace("double.each(begin(kind))", "double.many(begin(kind))(1)")
 ITEM = EACH.replace("double.each(begin(kind))", "double(begin(kind)[1])")
 HEALED = EACH.replace("double.each(begin(kind))", "attempt(double.each(begin(kind)), otherwise=nothing_to_add())")
-NONE = "`None`, which is no list; is a `return` missing in the service?"
-GENERATOR = "Python's generator, which is no list; let the service return `list(...)` of it"
+NONE = "`None`, which is not a list; is a `return` missing in the service?"
+GENERATOR = "Python's generator, which is not a list; let the service return `list(...)` of it"
 CASES = {
     "each, none": (EACH, "none", f"it is called for each item of {NONE}"),
     "each, generator": (EACH, "generator", f"it is called for each item of {GENERATOR}"),
-    "each, text": (EACH, "text", "it is called for each item of a text, which is no list"),
-    "each, dictionary": (EACH, "dictionary", "it is called for each item of Python's dict, which is no list"),
+    "each, text": (EACH, "text", "it is called for each item of a text, which is not a list"),
+    "each, dictionary": (EACH, "dictionary", "it is called for each item of Python's dict, which is not a list"),
     "instances": (INSTANCES, "none", f"it is called for each item of {NONE}"),
     "count": (COUNT, "none", "it is started `None` times; is a `return` missing in the service?"),
     "item": (ITEM, "none", f"item 2 is taken of {NONE}"),

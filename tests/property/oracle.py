@@ -1,6 +1,6 @@
 """A naive interpreter that tries everything: the oracle the engine is compared with.
 
-It walks the trees of rules (`chemistry.syntax`, after names are resolved), shares nothing with the engine,
+It walks the trees of rules (`lang.syntax`, after names are resolved), shares nothing with the engine,
 and is as slow as it is simple. A solution is never changed here: each reaction builds a new one, so equal
 states are merged by `order_key` and the search visits each once.
 

@@ -122,7 +122,7 @@ def parser() -> ArgumentParser:
     add_scale(parser)
     says = "its name; some letters are added to make it unique (default: this machine's name)"
     parser.add_argument("--name", metavar="NAME", help=says)
-    parser.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
+    parser.add_argument("--jobs", type=at_least(1), metavar="N", help="call at most N Python services at a time")
     says = f"seconds of silence after which other agents take over its work (default: {TTL:g})"
     parser.add_argument("--ttl", type=seconds, metavar="S", help=says)
     says = (

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from solvent.cli.live import view_for
+from solvent.cli.progress import Watch
 from solvent.cli.render import complain, write
 from solvent.cli.report import write_report
 from solvent.cli.secrecy import shown
-from solvent.cli.watch import Watch
 from solvent.errors import INTERRUPTED, AgentProblem, RecordProblem, StoreError, WorkflowFailed
 from solvent.runs.agents.following import Following
 from solvent.runs.agents.lacking import lacking, needs_of
@@ -74,7 +74,7 @@ def find_run_of_agents(store: Store, text: str) -> str | None:
 
         matches += [card.run for card in all_runs(store) if card.run.startswith(text)]
     if len(matches) > 1:
-        said = f"`{text}` may be several runs: {', '.join(matches[-5:])}"
+        said = f"`{text}` matches several runs: {', '.join(matches[-5:])}"
         raise RecordProblem("R401", said, hint="write more of the name")
     return matches[0] if matches else None
 

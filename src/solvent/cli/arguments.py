@@ -187,7 +187,7 @@ def add_log(parser: Any) -> None:
     """Add --log-format and --log-level."""
     says = "the format of the log: text (default), or one JSON object per line"
     parser.add_argument("--log-format", choices=("text", "json"), help=says)
-    says = "the least important level that is logged (default: info)"
+    says = "log messages of this level and above (default: info)"
     parser.add_argument("--log-level", choices=LEVELS, help=says)
 
 
@@ -211,7 +211,7 @@ def add_no_sync(parser: Any) -> None:
 
 def add_agents(parser: Any) -> None:
     """Add --agents, --jobs and --ttl."""
-    says = "run it by N agents: processes of this machine, any of which may be killed"
+    says = "run it with N agents, processes of this machine; it survives if some are killed"
     parser.add_argument("--agents", type=at_least(1), metavar="N", help=says)
     says = "how many Python services run at the same time, in each process"
     parser.add_argument("--jobs", type=at_least(1), metavar="N", help=says)
@@ -244,7 +244,7 @@ def checked_ttl(given: float | None) -> float:
 
 def add_otel(parser: Any) -> None:
     """Add --otel."""
-    says = "send spans by OpenTelemetry to the address in the variables OTEL_* (extra `otel`; on if they name one)"
+    says = "send spans by OpenTelemetry to the address in the variables OTEL_* (extra `otel`; default: if set)"
     parser.add_argument("--otel", action="store_true", help=says)
 
 
@@ -272,7 +272,7 @@ def at_least(least: int) -> Callable[[str], int]:
         except ValueError:
             value = least - 1
         if value < least:
-            raise ArgumentTypeError(f"`{text}` is not an integer from {least}")
+            raise ArgumentTypeError(f"`{text}` is not an integer of at least {least}")
         return value
 
     return read

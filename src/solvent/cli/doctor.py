@@ -1,4 +1,4 @@
-"""`solvent doctor`: what is installed, and whether everything that runs need works.
+"""`solvent doctor`: what is installed, and whether it works.
 
 A finding is broken only if something that is needed, or was named, does not work; extras may be missing.
 """

@@ -19,8 +19,8 @@ from solvent.cli.arguments import (
     program_file,
     seconds,
 )
+from solvent.cli.progress import Watch, prints_to_standard_error
 from solvent.cli.render import complain, counted, shortened, write, write_json, write_reaction
-from solvent.cli.watch import Watch, prints_to_standard_error
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, inputs_of, is_workflow, load_workflow, refuse
 from solvent.engine.explore import MAX_STATES, Exploration, describe_state, explore
 from solvent.errors import INTERRUPTED, LimitReached, Misuse

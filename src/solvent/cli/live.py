@@ -96,7 +96,7 @@ class Lines(View):
         if self.is_small and self._lines > _MAX_LINES:
             # A long loop would fill the screen.
             self.is_small = False
-            self._write(event.seconds, "… from here on in numbers")
+            self._write(event.seconds, "… many events: only totals from here on")
         if not self.is_small and event.seconds - self._told >= _LINE_SECONDS:
             self._told = event.seconds
             states = [f"{many:,} {state}" for state, many in self.tasks.counted()]

@@ -53,7 +53,7 @@ GROUPS = {
         "lsp": "serve an editor: errors in a program, and what its names mean",
     },
     "other": {
-        "doctor": "show what is installed, and whether everything that runs need works",
+        "doctor": "show what is installed, and whether it works",
         "completion": "print a script that completes words in a shell",
     },
 }
@@ -71,7 +71,7 @@ _FRAMES = 20_000
 _OF_THE_SYSTEM = frozenset({"fcntl", "grp", "pwd", "resource", "termios"})
 """Modules of Python that only some systems have."""
 _OVERVIEW = """\
-usage: solvent COMMAND [OPTIONS] FILE
+usage: solvent COMMAND [OPTIONS] [FILE]
 
 Solvent runs workflows that repair themselves: when a step fails, times out or returns a bad result, another step takes
 its place and the rest continues. It also runs programs in HOCL, the language that workflows are executed in.
@@ -82,7 +82,7 @@ examples:
   solvent run pipeline.yaml             run a workflow: .yaml, .json, .hocl or .py
   solvent show pipeline.yaml            draw its tasks and its alternatives
   solvent resume                        continue the latest run that was stopped
-  solvent run pipeline.yaml --agents 4  run it by four processes, any of which may be killed
+  solvent run pipeline.yaml --agents 4  run it with four processes; it survives if some are killed
   solvent run max.hocl                  run a program and print its final solution
   solvent why max.hocl '9'              show how the molecule 9 was made
 

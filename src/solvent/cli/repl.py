@@ -11,8 +11,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from solvent.cli.arguments import add_functions, load_functions, parser_for, program_file
+from solvent.cli.progress import Watch
 from solvent.cli.render import counted, show_error, write, write_reaction
-from solvent.cli.watch import Watch
 from solvent.cli.why import complain_unmade, explain, write_tree
 from solvent.engine.trace import Recorder
 from solvent.errors import Misuse, SolventError

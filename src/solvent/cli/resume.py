@@ -72,7 +72,7 @@ def parser() -> ArgumentParser:
     parser = parser_for("resume", says, example="solvent resume\n  solvent resume pipeline-7k3q")
     add_run(parser, default="the latest that was stopped")
     parser.add_argument("--file", metavar="WORKFLOW", help="the file of the workflow, if it was moved")
-    says = "continue even if the process of the run may be alive; it notices and stops"
+    says = "continue even if the original process may be alive; that process will notice and stop"
     parser.add_argument("--take-over", action="store_true", help=says)
     add_agents(parser)
     add_scale(parser)

@@ -27,8 +27,8 @@ from solvent.cli.arguments import (
     parser_for,
 )
 from solvent.cli.interrupt import begin, raise_if_interrupted
+from solvent.cli.progress import Watch
 from solvent.cli.render import counted, show_error, write, write_json, write_program, write_reaction
-from solvent.cli.watch import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.errors import Misuse, NameProblem, ReactionFailed, SolventError, TooLarge
 from solvent.hocl.embedded import Run
@@ -119,7 +119,7 @@ def parser() -> ArgumentParser:
     parser = parser_for(
         "run",
         "Run a workflow and print its results, or a program until it is inert and print its solution.\n"
-        "With --agents, killing this command does not end the run; Ctrl-C does, until `solvent resume` continues it.",
+        "With --agents, the run continues if this command is killed. Ctrl-C stops it; `solvent resume` continues it.",
         example="solvent run pipeline.yaml --input url=http://localhost/ --jobs 8\n"
         "  solvent run pipeline.yaml --agents 4 --store runs.db\n"
         "  solvent run max.hocl --seed 7\n"

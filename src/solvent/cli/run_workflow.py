@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.interrupt import raise_if_interrupted
 from solvent.cli.live import view_for
+from solvent.cli.progress import Watch, prints_to_standard_error
 from solvent.cli.records import add_store_to_hint, begin_record, tell_how_to_resume, tell_of_record
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.report import write_report, write_trace
 from solvent.cli.spans import tracing_for
-from solvent.cli.watch import Watch, prints_to_standard_error
 from solvent.cli.workflows import folder_of, inputs_of, load_sound, load_to_run, refuse, show_problems
 from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError, StoreError
 from solvent.runs.api import signal_options

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.arguments import add_format, add_program, add_seed, at_least, load_program, parser_for
+from solvent.cli.progress import Watch
 from solvent.cli.render import counted, show_error, write, write_json, write_reaction
-from solvent.cli.watch import Watch
 from solvent.engine.trace import Recorder
 from solvent.errors import SolventError
 from solvent.hocl.embedded import Run

@@ -17,8 +17,8 @@ from solvent.cli.arguments import (
     load_program,
     parser_for,
 )
+from solvent.cli.progress import Watch
 from solvent.cli.render import Piece, complain, counted, reaction_pieces, shortened, show_error, write, write_json
-from solvent.cli.watch import Watch
 from solvent.cli.workflows import refuse
 from solvent.engine.trace import Recorder
 from solvent.errors import SolventError

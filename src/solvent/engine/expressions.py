@@ -2,7 +2,7 @@
 
 Each expression has a text and, where it is known before the run, the type of its value: from `x::int`, from literals
 and from the operators themselves. With known types the text is Python's own operator; without, it calls
-`chemistry.operators`, which look at the values.
+`lang.operators`, which look at the values.
 """
 
 from __future__ import annotations

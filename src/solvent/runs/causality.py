@@ -103,7 +103,7 @@ def _check_names(orders: Orders, statement: str, names: Iterable[str]) -> tuple[
     found = tuple(name if name in known else _unquoted(name) for name in names)
     for name in found:
         if name not in known:
-            raise WorkflowProblem("W143", f"`{statement}` names `{name}`, which is no task")
+            raise WorkflowProblem("W143", f"`{statement}` names `{name}`, which is not a task")
     return found
 
 

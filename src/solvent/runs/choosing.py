@@ -12,7 +12,7 @@ from solvent.lang.solution import Solution
 from solvent.runs.invoking import predicate_of
 from solvent.runs.judging import condition_of
 from solvent.services.failure import cause_of
-from solvent.workflows.functions import value_of
+from solvent.workflows.rule_functions import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,7 @@ from solvent.runs.report import Event, Failed, held_text
 from solvent.runs.stuck import waiting_in
 from solvent.runs.workflow import LOOK_EVERY, WorkflowRun
 from solvent.services import Failure
-from solvent.workflows.functions import Unpassable, molecule_of, value_of
+from solvent.workflows.rule_functions import Unpassable, molecule_of, value_of
 from solvent.workflows.translate import task_symbol
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from solvent.runs.stuck import waiting_in
 from solvent.services.failure import cause_of
 from solvent.services.python import function_of, is_asynchronous
 from solvent.workflows.alternative_checks import unfit_alternatives
-from solvent.workflows.functions import Unusable, concerns, molecule_of, value_of
 from solvent.workflows.model import Control
+from solvent.workflows.rule_functions import Unusable, concerns, molecule_of, value_of
 from solvent.workflows.translate import concretise, task_symbol, workflow_functions
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from solvent.lang.functions import Functions
 from solvent.lang.operators import Incomputable, truth
 from solvent.runs.invoking import predicate_of
 from solvent.services.failure import cause_of
-from solvent.workflows.functions import value_of
+from solvent.workflows.rule_functions import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -29,8 +29,8 @@ from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, conclud
 from solvent.runs.resources import claimed, lender_of, while_lending
 from solvent.services import Caller, Failure
 from solvent.workflows.formats.python.import_guard import refuse_run_while_importing
-from solvent.workflows.functions import Unpassable, Unusable, molecule_of, value_of
 from solvent.workflows.model import Task
+from solvent.workflows.rule_functions import Unpassable, Unusable, molecule_of, value_of
 from solvent.workflows.translate import Concrete, concretise, task_symbol, workflow_functions
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def _check_named_tasks(alternative: Alternative, tasks: Mapping[str, Task], repo
     ]
     for task, does in dict.fromkeys(named):
         if task not in tasks:
-            report.unknown("W121", f"the alternative `{name}` {does} `{task}`, which is no task", key, task, tasks)
+            report.unknown("W121", f"the alternative `{name}` {does} `{task}`, which is not a task", key, task, tasks)
     for old, new in alternative.exits.items():
         if old == new:
             report.add("W129", f"the alternative `{name}` replaces `{old}` by itself", key)

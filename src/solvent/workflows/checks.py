@@ -63,7 +63,7 @@ def check(workflow: Workflow, places: Mapping[Key, Span] | None = None) -> list[
             check_placeholders(task, services[task.service], report)
     for name in workflow.results:
         if name not in tasks and not mistaken(workflow, name, "`results` names", ("result", name), report):
-            report.unknown("W121", f"`results` names `{name}`, which is no task", ("result", name), name, tasks)
+            report.unknown("W121", f"`results` names `{name}`, which is not a task", ("result", name), name, tasks)
     check_resources(workflow, report)
     _check_inner(workflow, report)
     paths = paths_of(workflow) if workflow.is_controlled else None
@@ -121,13 +121,13 @@ def _check_task(
     inputs = workflow.inputs
     if task.service not in services:
         report.unknown(
-            "W123", f"`{task.name}` calls `{task.service}`, which is no service", key, task.service, services
+            "W123", f"`{task.name}` calls `{task.service}`, which is not a service", key, task.service, services
         )
     for source in task.sources:
         if source not in tasks:
             does = "waits for" if source in task.after else "takes from"
             if not mistaken(workflow, source, f"`{task.name}` {does}", key, report):
-                report.unknown("W121", f"`{task.name}` {does} `{source}`, which is no task", key, source, tasks)
+                report.unknown("W121", f"`{task.name}` {does} `{source}`, which is not a task", key, source, tasks)
     for slot in task.slots:
         if isinstance(slot, Input) and slot.name not in inputs:
             if not mistaken(workflow, slot.name, f"`{task.name}` takes the input", key, report):
@@ -160,7 +160,7 @@ def _check_each(task: Task, each: Each, report: Report) -> None:
             seen.add(one)
             slot = slots[one]
             if isinstance(slot, Value) and not isinstance(slot.value, list | tuple):
-                message = f"`{task.name}` goes over its argument {one}, which is no list: {shown(slot.value)}"
+                message = f"`{task.name}` goes over its argument {one}, which is not a list: {shown(slot.value)}"
                 report.add("W125", message, key)
 
 
@@ -185,7 +185,7 @@ def _check_cycles(workflow: Workflow, report: Report) -> None:
         names = [*names[start:], *names[:start], names[start]]
         shown = names if len(names) <= _MAX_CYCLE_SHOWN else [*names[: _MAX_CYCLE_SHOWN - 2], "...", names[-1]]
         message = f"these tasks wait for each other: {' → '.join(shown)}"
-        report.add("W120", message, ("task", names[0]), hint="take one of the arrows out; a way back is `again`")
+        report.add("W120", message, ("task", names[0]), hint="remove one dependency; for a loop, use `again`")
 
 
 def input_problems(task: Task, inner: Workflow) -> Iterator[WorkflowProblem]:

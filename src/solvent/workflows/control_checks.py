@@ -150,7 +150,7 @@ def _check_names(
         named.append(("goes back to", control.again.task, route_key(task.name, control.again.task)))
     for does, name, key in dict.fromkeys(named):
         if name not in tasks:
-            report.unknown("W121", f"`{task.name}` {does} `{name}`, which is no task", key, name, tasks)
+            report.unknown("W121", f"`{task.name}` {does} `{name}`, which is not a task", key, name, tasks)
         elif name in asleep:
             message = f"`{task.name}` {does} `{name}`, which runs only if `{asleep[name]}` applies"
             report.add("W128", message, key, hint="name the task that it replaces")
@@ -414,5 +414,5 @@ def _check_over(task: Task, over: int, report: Report) -> None:
         return
     slot = slots[over]
     if isinstance(slot, Value) and not isinstance(slot.value, list | tuple):
-        message = f"`{task.name}` has instances for its argument {over}, which is no list: {slot.value!r}"
+        message = f"`{task.name}` has instances for its argument {over}, which is not a list: {slot.value!r}"
         report.add("W125", message, key)

@@ -22,10 +22,10 @@ from solvent.lang.rule import Rule
 from solvent.lang.scope import resolve
 from solvent.lang.solution import Solution
 from solvent.source import Source
-from solvent.workflows.functions import FUNCTIONS, molecule_of
 from solvent.workflows.gates import Gates, Needs, start_rule
 from solvent.workflows.libraries import Library, library_of
 from solvent.workflows.model import REQUIRED, Alternative, Argument, Claim, Each, Input, Result, Task, Value, Workflow
+from solvent.workflows.rule_functions import FUNCTIONS, molecule_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,8 +14,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from solvent.workflows.functions import MAX_NESTED
 from solvent.workflows.model import Policy, Value, names_in
+from solvent.workflows.rule_functions import MAX_NESTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -88,7 +88,7 @@ def test_without_matplotlib_there_is_everything_but_plots(
     ([], "PAPER"),
     (["captur"], "captur"),
     (["capture", "--figure", "12"], "there is no figure `12`; there are 3, 4, "),
-    (["capture", "--runs", "0"], "`0` is not an integer from 1"),
+    (["capture", "--runs", "0"], "`0` is not an integer of at least 1"),
     (["capture", "--scale", "huge"], "huge"),
     (["token", "--figure", "11"], "there is no figure `11`; there are 9, 10, variants, full, losses"),
     (["--runs", "3", "token"], "the paper comes first: solvent lab reproduce token"),

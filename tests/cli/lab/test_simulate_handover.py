@@ -54,7 +54,7 @@ def test_text_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     (["--leaving", "1"], "all peers come and go"),
     (["--leaving", "0.5", "--pause", "0"], "`pause` is 0"),
     (["--locked", "soon"], "`soon` is not a number of seconds"),
-    (["--peers", "0"], "`0` is not an integer from 1"),
+    (["--peers", "0"], "`0` is not an integer of at least 1"),
     (["--mode", "cloud"], "cloud"),
     (["--platform", "moon"], "moon"),
     (["--pause", "3"], "`--pause` is about peers that come and go, and none does"),

@@ -65,7 +65,7 @@ def test_full_load_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--nodes", "1"], "`1` is not an integer from 2"),
+    (["--nodes", "1"], "`1` is not an integer of at least 2"),
     (["--gap", "-1"], "`-1` is not a number from 0"),
     (["--gap", "soon"], "`soon` is not a number from 0"),
     (["--gap", "inf"], "`inf` is not a number from 0"),

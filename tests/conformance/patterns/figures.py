@@ -20,7 +20,7 @@ from solvent.runs.choosing import Chooser
 from solvent.runs.invoking import HOST, current
 from solvent.services.python import function_of
 from solvent.workflows.formats.files import load_text
-from solvent.workflows.functions import molecule_of, value_of
+from solvent.workflows.rule_functions import molecule_of, value_of
 from solvent.workflows.translate import concretise, task_symbol, workflow_functions
 from tests.repo.project import ROOT
 

@@ -50,7 +50,7 @@ def test_events_are_watched() -> None:
 
 def test_wrong_workflow_is_refused() -> None:
     """A workflow that is wrong is refused before anything is called."""
-    with pytest.raises(WorkflowProblem, match="calls `s`, which is no service"):
+    with pytest.raises(WorkflowProblem, match="calls `s`, which is not a service"):
         solvent.run(Workflow("w", (Task("A", "s"),)))
 
 

@@ -86,11 +86,11 @@ def test_only_what_fails_is_told() -> None:
     [
         ("A hates B", "`A hates B` is no statement about a workflow"),
         ("", "`` is no statement about a workflow"),
-        ("A before X", "`A before X` names `X`, which is no task"),
-        ("X not after A", "`X not after A` names `X`, which is no task"),
-        ("one of A, X", "`one of A, X` names `X`, which is no task"),
-        ("X, A apart", "names `X`, which is no task"),
-        ("X runs 3", "names `X`, which is no task"),
+        ("A before X", "`A before X` names `X`, which is not a task"),
+        ("X not after A", "`X not after A` names `X`, which is not a task"),
+        ("one of A, X", "`one of A, X` names `X`, which is not a task"),
+        ("X, A apart", "names `X`, which is not a task"),
+        ("X runs 3", "names `X`, which is not a task"),
         ("A runs three", "is no statement about a workflow"),
         ("ends happily", "a workflow cannot end `happily`"),
         ("ends done or happily", "a workflow cannot end `done or happily`"),
@@ -144,5 +144,5 @@ def test_quoted_names_of_no_task_are_refused(statement: str, name: str) -> None:
     """Quotes do not make a task."""
     with pytest.raises(WorkflowProblem) as refused:
         check_statements([statement], ["A", "a b"])
-    told = f"`{statement}` names `{name}`, which is no task" if name else "is no statement about a workflow"
+    told = f"`{statement}` names `{name}`, which is not a task" if name else "is no statement about a workflow"
     assert (refused.value.code, told in refused.value.message) == ("W143", True)

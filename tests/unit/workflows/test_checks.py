@@ -39,13 +39,13 @@ def test_a_sound_workflow_has_no_problems() -> None:
             (Task("A", "s", after=("C",)), Task("B", "s", (Result("A"),)), Task("C", "s", (Result("B"),))),
             ["W120 these tasks wait for each other: A → B → C → A"],
         ),
-        ((Task("A", "s", (Result("B"),)),), ["W121 `A` takes from `B`, which is no task"]),
-        ((Task("A", "s", after=("B",)),), ["W121 `A` waits for `B`, which is no task"]),
+        ((Task("A", "s", (Result("B"),)),), ["W121 `A` takes from `B`, which is not a task"]),
+        ((Task("A", "s", after=("B",)),), ["W121 `A` waits for `B`, which is not a task"]),
         (
             (Task("A", "s", (Input("z"),)),),
             ["W122 `A` takes the input `z`, which the workflow does not have"],
         ),
-        ((Task("A", "t"),), ["W123 `A` calls `t`, which is no service"]),
+        ((Task("A", "t"),), ["W123 `A` calls `t`, which is not a service"]),
         ((Task("A", "s"), Task("A", "s")), ["W124 two tasks are called `A`"]),
         (
             (Task("A", "s", (Value([1]),), each=Each("dot", (0, 1, 0))),),
@@ -56,7 +56,7 @@ def test_a_sound_workflow_has_no_problems() -> None:
         ),
         (
             (Task("A", "s", (Value(3),), each=Each("dot", (Each("cross", ()), 0))),),
-            ["W125 `A` goes over its argument 0, which is no list: 3", "W125 `A` combines no arguments by `cross`"],
+            ["W125 `A` goes over its argument 0, which is not a list: 3", "W125 `A` combines no arguments by `cross`"],
         ),
         (
             (Task("A", "s"), Task("B", "s", (Result("A", 0),))),
@@ -83,11 +83,11 @@ def test_services_that_call_nothing() -> None:
     "alternative, said",
     [
         (Alternative("a", {}), ["W127 the alternative `a` replaces nothing"]),
-        (Alternative("a", {"T2": "T9"}), ["W121 the alternative `a` calls `T9`, which is no task"]),
-        (Alternative("a", {"T9": "T4"}), ["W121 the alternative `a` replaces `T9`, which is no task"]),
+        (Alternative("a", {"T2": "T9"}), ["W121 the alternative `a` calls `T9`, which is not a task"]),
+        (Alternative("a", {"T9": "T4"}), ["W121 the alternative `a` replaces `T9`, which is not a task"]),
         (
             Alternative("a", {"T2": "T4"}, watch=("T9",)),
-            ["W121 the alternative `a` watches `T9`, which is no task"],
+            ["W121 the alternative `a` watches `T9`, which is not a task"],
         ),
         (
             Alternative("a", {"T2": "T4"}, on=("condition",)),
@@ -129,7 +129,7 @@ def test_results_that_may_never_come() -> None:
     """Results name tasks that exist and that run without an alternative."""
     said = said_of(*CHAIN, alternatives=(Alternative("a", {"T2": "T4"}),), results=("T4", "T9"))
     assert said == [
-        "W121 `results` names `T9`, which is no task",
+        "W121 `results` names `T9`, which is not a task",
         "W128 `results` names `T4`, which runs only if `a` applies",
     ]
 
@@ -228,7 +228,7 @@ def test_inputs_of_an_inner_workflow() -> None:
         Task("T3", "w", keywords={"x": Value(1), "z": Value(2)}),
     )
     assert [f"{one.code} {one.message}" for one in check(Workflow("outer", tasks, (service,)))] == [
-        "W123 in `w`: `B` calls `t`, which is no service",
+        "W123 in `w`: `B` calls `t`, which is not a service",
         "W132 `T1` does not give `inner` its input `x`, which has no default",
         "W131 `T2` gives `inner` 3 inputs, but it has 2",
         "W131 `T3` gives `z` to `inner`, which has no such input",

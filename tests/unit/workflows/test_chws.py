@@ -179,10 +179,10 @@ def test_words_as_the_paper_prints_them() -> None:
     [
         ("<A : <1>>", "W107 1:1 this is no solution of chemical services"),
         ("<ChWS1 : <DESTS : A>>", "W103 1:11 `ChWS1` has no molecule `DESTS`"),
-        ("<ChWS1 : <invokServ>>", "W103 1:11 `ChWS1` holds `invokServ`, which is no rule of the library"),
+        ("<ChWS1 : <invokServ>>", "W103 1:11 `ChWS1` holds `invokServ`, which is not a rule of the library"),
         ("<ChWS1 : <PASS : ChWS2 : <>>>",
          "W105 1:11 `PASS` comes up while a workflow runs, and does not stand in its text"),
-        ("<ChWS1 : <DEST : ChWS2>>", "W121 1:18 `ChWS1` passes to `ChWS2`, which is no chemical service"),
+        ("<ChWS1 : <DEST : ChWS2>>", "W121 1:18 `ChWS1` passes to `ChWS2`, which is not a chemical service"),
         ("<ChWS1 : <DEST : ChWS2, DEST : ChWS2>, ChWS2 : <>>", "W102 1:32 `DEST : ChWS2` stands here a second time"),
         ("<ChWS1 : <>, ChWS1 : <>>", "W102 1:14 a second task is called `ChWS1`"),
         ("<ChWS1 : <FLAG_INVOKE : 2>>", "W105 1:25 `FLAG_INVOKE` is 1 or 0"),

@@ -211,7 +211,7 @@ def test_locks_and_patterns_of_a_workflow() -> None:
         ("to: {B: {predicat: a}}",
          "W103 w.yaml:3:28 the condition of `B` has no key `predicat` (did you mean `predicate`?)"),
         ("to: {B: {}}", "W104 w.yaml:3:24 the condition of `B` needs the key `when` or `predicate`"),
-        ("again: H", "W104 w.yaml:3:19 `again` is a mapping, not a text"),
+        ("again: H", "W104 w.yaml:3:19 `again` must be a mapping, not a text"),
         ("again: {when: a}", "W104 w.yaml:3:19 `again` needs the key `to`"),
         ("again: {to: H, wen: a}", "W103 w.yaml:3:34 `again` has no key `wen` (did you mean `when`?)"),
         ("threads: 0", "W105 w.yaml:3:19 `threads` cannot be 0 (1, 2, 3 ...)"),
@@ -248,7 +248,7 @@ def test_wrong_words(words: str, problem: str) -> None:
 @pytest.mark.parametrize(
     "text, problem",
     [
-        ("locks: [L]", "W104 w.yaml:1:1 `locks` is a mapping, not a list"),
+        ("locks: [L]", "W104 w.yaml:1:1 `locks` must be a mapping, not a list"),
         ("locks: {L: 0}", "W105 w.yaml:1:9 the lock `L` cannot be 0 (1, 2, 3 ...)"),
         ("patterns: {a: null}", "W104 w.yaml:1:12 the path of the pattern `a` is a text, not nothing"),
         ("patterns: {any: a.hocl}",

@@ -67,7 +67,8 @@ def test_an_instance_for_each_item(items: list[int]) -> None:
 def test_instances_over_what_is_no_list_fail(value: Any, kind: str) -> None:
     """Instances for the items of what is no list fail the task."""
     report = run(many(value, Many(over=0)))
-    assert [failure.cause for failure in report.failures] == [f"it is called for each item of {kind}, which is no list"]
+    (failure,) = report.failures
+    assert failure.cause == f"it is called for each item of {kind}, which is not a list"
 
 
 def test_instance_that_fails_fails_its_task() -> None:
@@ -287,7 +288,7 @@ def test_composition_with_a_source_that_is_missing_fails() -> None:
     """A task that is called for each item of what was not chosen has no list to go over."""
     report = run(split(1, join="active", each=Each("dot", (1,))))
     assert [failure.cause for failure in report.failures] == [
-        "it is called for each item of `None`, which is no list; is a `return` missing in the service?"
+        "it is called for each item of `None`, which is not a list; is a `return` missing in the service?"
     ]
 
 

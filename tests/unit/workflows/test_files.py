@@ -132,7 +132,7 @@ def test_anchors_and_merge_keys() -> None:
     [
         ("tasks: [", "W101 w.yaml:1:8 this is not YAML: did not find expected node content"),
         ("", "W104  there is no workflow here (a workflow has `tasks:`)"),
-        ("3", "W104 w.yaml:1:1 a workflow is a mapping, not a number"),
+        ("3", "W104 w.yaml:1:1 a workflow must be a mapping, not a number"),
         ("tasks:\n  A: {service: s}\n  A: {service: t}\n",
          "W102 w.yaml:3:3 `A` stands here a second time (give one of them another name, or take it out)"),
         ("tasks: {}\nservice: {}\n", "W103 w.yaml:2:1 a workflow has no key `service` (did you mean `services`?)"),

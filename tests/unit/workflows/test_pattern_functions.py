@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from solvent.lang.molecule import List, Molecule, Opaque, Symbol
-from solvent.workflows.functions import another, arguments, molecule_of, parts, value_of, whole
+from solvent.workflows.rule_functions import another, arguments, molecule_of, parts, value_of, whole
 
 A, B, C = Symbol("A"), Symbol("B"), Symbol("C")
 FROM, VALUE, FILTER, ALL = Symbol("FROM"), Symbol("VALUE"), Symbol("FILTER"), Symbol("ALL")
@@ -44,7 +44,7 @@ def test_results_that_are_missing_are_nothing(
 
 def test_item_of_what_has_none_is_unusable() -> None:
     """An item of a result that has arrived and is no list, or too short, says so."""
-    for result, said in ((5, "which is no list"), (List((1,)), "of a list of 1")):
+    for result, said in ((5, "which is not a list"), (List((1,)), "of a list of 1")):
         (found,) = values([(FILTER, A, 2)], (A, 0, result))
         assert said in found
 
@@ -112,7 +112,7 @@ def test_parts_of_what_is_no_list() -> None:
     """What is no list makes one instance that cannot be called, and says why."""
     for value, kind in (("text", "a text"), (5, "an integer"), (Opaque({}), "Python's dict")):
         (only,) = value_of(parts(0, List([(VALUE, value)])).value)
-        assert only == [f"it is called for each item of {kind}, which is no list"]
+        assert only == [f"it is called for each item of {kind}, which is not a list"]
 
 
 def test_one_more_gets_the_result_in_place_of_its_item() -> None:

@@ -69,7 +69,7 @@ def test_what_is_written_follows_the_schema() -> None:
         ("{grid: {shap: [3]}}", "W103 w.yaml:1:20 the resource `grid` has no key `shap`"),
         ("{grid: {size: 3, dtype: int8}}", "W105 w.yaml:1:29 only an array has a `dtype`"),
         ("{grid: {size: 3, undo: 2}}", "W104 w.yaml:1:29 `undo` is true or false, not a number"),
-        ("[grid]", "W104 w.yaml:1:1 `resources` is a mapping, not a list"),
+        ("[grid]", "W104 w.yaml:1:1 `resources` must be a mapping, not a list"),
     ],
 )
 def test_a_resource_that_cannot_be_read_is_shown(written: str, said: str) -> None:

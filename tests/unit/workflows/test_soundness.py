@@ -59,11 +59,11 @@ OFFER = (one("X", split="deferred"), one("A", "X"), one("B", "X"))
 # --- Words.
 
 WORDS = [
-    ((one("A", routes=(Route("Z"),)),), "W121 `A` goes on to `Z`, which is no task"),
-    ((one("A", again=Route("Z", HOLDS)),), "W121 `A` goes back to `Z`, which is no task"),
-    ((one("A", cancels=("Z",)),), "W121 `A` cancels `Z`, which is no task"),
-    ((one("A", completes=("Z",)),), "W121 `A` completes `Z`, which is no task"),
-    ((A, one("B", "A", during=("A", "Z"))), "W121 `B` names in `during` `Z`, which is no task"),
+    ((one("A", routes=(Route("Z"),)),), "W121 `A` goes on to `Z`, which is not a task"),
+    ((one("A", again=Route("Z", HOLDS)),), "W121 `A` goes back to `Z`, which is not a task"),
+    ((one("A", cancels=("Z",)),), "W121 `A` cancels `Z`, which is not a task"),
+    ((one("A", completes=("Z",)),), "W121 `A` completes `Z`, which is not a task"),
+    ((A, one("B", "A", during=("A", "Z"))), "W121 `B` names in `during` `Z`, which is not a task"),
     ((A, one("B", "A", join="majority")), "W137 `B` joins by `majority`, which is neither a way to join nor a pattern"),
     ((A, one("B", "A", join="first", need=2)), "W137 `B` waits for the first 2 of 1"),
     ((A, one("B", "A", join="first", need=0)), "W137 `B` cannot wait for 0 arrivals"),
@@ -142,7 +142,7 @@ INSTANCES = [
     (Many(over=1), "W125 `A` has instances for its argument 1, but it has 1, from 0 to 0"),
     (Many(Value(0)), "W125 `A` cannot have 0 instances"),
     (Many(Input("n")), "W122 `A` takes the input `n`, which the workflow does not have"),
-    (Many(Result("Z")), "W121 `A` takes from `Z`, which is no task"),
+    (Many(Result("Z")), "W121 `A` takes from `Z`, which is not a task"),
     (Many(Value(2), need=3), "W137 `A` waits for 3 results of 2 instances"),
     (Many(Value(2), need=0), "W137 `A` cannot wait for 0 results"),
     *(
@@ -173,7 +173,7 @@ def test_instances_that_cannot_be(many: Many, said: str) -> None:
 def test_instances_over_what_is_no_list() -> None:
     """An argument that is known to be no list has no items, and two ways to go over lists are one too many."""
     many = Many(over=0)
-    told = "W125 `A` has instances for its argument 0, which is no list: 3"
+    told = "W125 `A` has instances for its argument 0, which is not a list: 3"
     assert said_of(flow(one("A", given=(Value(3),), many=many))) == [told]
     both = flow(one("A", given=(Value([3]),), each=Each("dot", (0,)), many=many))
     assert said_of(both) == ["W137 `A` has both `each` and `instances`"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.arguments import add_format, at_least, parser_for
+from solvent.cli.progress import Watch
 from solvent.cli.render import complain, counted, write, write_json
-from solvent.cli.watch import Watch
 from solvent.errors import Misuse, nearest
 from solvent_lab.checker.explore import MAX_STATES, Result, Verdict, Violation, check
 from solvent_lab.checker.registry import Models, models_of, protocols

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.cli.arguments import add_format, at_least, parser_for
 from solvent.cli.explore import properties_as_json, write_counterparts, write_violation
+from solvent.cli.progress import Watch
 from solvent.cli.render import complain, counted, write, write_json
-from solvent.cli.watch import Watch
 from solvent.engine.explore import MAX_STATES, Exploration
 from solvent.engine.properties import Never, Refines
 from solvent.errors import ReactionFailed

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from solvent.cli.arguments import add_format, at_least, parser_for
+from solvent.cli.progress import Watch
 from solvent.cli.render import complain, counted, write, write_json
-from solvent.cli.watch import Watch
 from solvent.errors import INTERRUPTED, Misuse, install_hint
 
 if TYPE_CHECKING:

@@ -165,7 +165,7 @@ def _replay(name: str, arguments: Sequence[str]) -> str:
 
 
 def _simulate(protocol: Simulated, options: Namespace) -> int:
-    from solvent.cli.watch import Watch
+    from solvent.cli.progress import Watch
     from solvent_lab.simulator.many import Gathered, run_many
 
     if options.diagram is not None:

@@ -17,7 +17,7 @@ from solvent.runs.records.journal import MIN_BLOB_BYTES
 from solvent.values import codec
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
-from solvent.workflows.functions import molecule_of, value_of
+from solvent.workflows.rule_functions import molecule_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

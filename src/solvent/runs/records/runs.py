@@ -346,7 +346,7 @@ def _unknown(store: Store, name: str) -> RecordProblem:
         return RecordProblem("R401", said, hint=hint)
     if len(matches) > 1:
         shown = ", ".join(matches[-5:])
-        return RecordProblem("R401", f"`{name}` may be several runs: {shown}", hint="write more of the name")
+        return RecordProblem("R401", f"`{name}` matches several runs: {shown}", hint="write more of the name")
     hint = nearest(name, runs) or (f"the latest: {', '.join(runs[-3:])}" if runs else "there are no runs in it")
     return RecordProblem("R401", f"there is no run `{name}` in {store.url}", hint=hint)
 

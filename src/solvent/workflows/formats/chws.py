@@ -173,7 +173,7 @@ class PartReader(Reader):
         if node.text not in RULES:
             hint = nearest(node.text, RULES) or f"such as {', '.join(RULES[:3])}"
             self.fail(
-                node, f"`{part.name}` holds `{node.text}`, which is no rule of the library", code="W103", hint=hint
+                node, f"`{part.name}` holds `{node.text}`, which is not a rule of the library", code="W103", hint=hint
             )
         part.rules[node.text] = node
 
@@ -632,7 +632,8 @@ class ServicesReader(PartReader):
     def _check_known(self, part: Part, name: str, node: Any) -> None:
         if name not in self.parts:
             hint = nearest(name, self.parts)
-            self.fail(node, f"`{part.name}` passes to `{name}`, which is no chemical service", code="W121", hint=hint)
+            message = f"`{part.name}` passes to `{name}`, which is not a chemical service"
+            self.fail(node, message, code="W121", hint=hint)
 
     def _check_preparing(self) -> None:
         """Insist that the rules of a service are enough for what it is to do."""

@@ -14,8 +14,8 @@ from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.plans import log_to, submit
 from solvent.runs.agents.words import Letter, Writer, addressed, dealt
 from solvent.store.leases import Heartbeats
-from solvent.workflows.functions import molecule_of
 from solvent.workflows.model import Alternative, Result, Task, Value
+from solvent.workflows.rule_functions import molecule_of
 from solvent.workflows.translate import task_symbol
 from tests.unit.runs.agents.flows import store_at, workflow
 

@@ -12,7 +12,7 @@ from solvent.lang.molecule import Symbol
 from solvent.runs.agents.words import Letter, Said, Writer, addressed, dealt, molecule_from, packed, read, write
 from solvent.store import Record
 from solvent.values import codec
-from solvent.workflows.functions import molecule_of, value_of
+from solvent.workflows.rule_functions import molecule_of, value_of
 
 if TYPE_CHECKING:
     from solvent.store import Store

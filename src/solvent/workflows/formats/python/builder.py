@@ -540,7 +540,7 @@ class Builder:
         if not isinstance(step, Step) or not isinstance(step.argument, model.Result):
             raise problem(
                 "W153",
-                f"`{self.name}` returns {described(step)}, which is no step of it",
+                f"`{self.name}` returns {described(step)}, which is not one of its steps",
                 hint="return what a call of a service gave, or several of these",
             )
         if step.argument.item is not None:

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from solvent.workflows import model
 from solvent.workflows.formats.python.builder import HINT_PLAIN, Builder, Step, builder_for, current_builder, problem
-from solvent.workflows.formats.python.flow import EachMethods, Instances, positions
+from solvent.workflows.formats.python.control_flow import EachMethods, Instances, positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from solvent.workflows.formats.python.builder import Place, Trigger
-    from solvent.workflows.formats.python.flow import When
+    from solvent.workflows.formats.python.control_flow import When
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

@@ -45,7 +45,7 @@ from msgspec.structs import replace
 from solvent.workflows import model
 from solvent.workflows.formats.python.builder import Step, builder_for, problem
 from solvent.workflows.formats.python.callables import ServiceFunction, WorkflowFunction
-from solvent.workflows.formats.python.flow import TAKEN
+from solvent.workflows.formats.python.control_flow import TAKEN
 from solvent.workflows.model import Claim, Input, Resource, dtype_name, faults_of
 
 if TYPE_CHECKING:

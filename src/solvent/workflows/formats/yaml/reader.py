@@ -655,7 +655,7 @@ class Reader:
     ) -> dict[str, Any]:
         """Insist on a mapping, on keys that are known if any are, and on those that must be there."""
         if not isinstance(data, dict):
-            self.fail("W104", f"{what} is a mapping, not {kind_of(data)}", path)
+            self.fail("W104", f"{what} must be a mapping, not {kind_of(data)}", path)
         for key in data if known else ():
             if key not in known:
                 self.fail_word("W103", f"{what} has no key `{key}`", (*path, key), key, known)

@@ -209,7 +209,7 @@ def _sequence(molecule: Molecule) -> Any:
 
 
 def _no_list(molecule: Molecule) -> str:
-    return f"{_kind(molecule)}, which is no list{_advice(molecule)}"
+    return f"{_kind(molecule)}, which is not a list{_advice(molecule)}"
 
 
 def _advice(molecule: Molecule) -> str:
