@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-_OWN = (__name__, *(f"{__package__}.{name}" for name in ("callables", "declarations", "flow")))
+_OWN = (__name__, *(f"{__package__}.{name}" for name in ("callables", "declarations", "control_flow")))
 """The modules that stand between a user's function and the builder."""
 
 Place: TypeAlias = tuple[str, int]
