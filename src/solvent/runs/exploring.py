@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from solvent.engine.explore import MAX_STATES
+from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
 from solvent.engine.successors import successors
 from solvent.errors import Misuse, WorkflowProblem
@@ -209,7 +210,12 @@ def _explore(
         is_final = True
         for _, after in () if found.states[at].is_ended else successors(state):
             is_final = False
-            settled = _settled(after.copied())
+            try:
+                settled = _settled(after.copied(), should_stop)
+            except Stopped:
+                # What commutes with all else may never end: tokens that multiply in a loop.
+                found.is_complete = False
+                return found
             key = order_key(settled)
             if key in numbers:
                 found.edges.add((at, numbers[key]))
@@ -229,17 +235,17 @@ def _explore(
     return found
 
 
-def _settled(state: Solution) -> Solution:
+def _settled(state: Solution, should_stop: Callable[[], bool] | None = None) -> Solution:
     """Let everything happen that commutes with all else, so that only true events are left to choose from."""
     events = [one for one in state if type(one) is Rule and _is_event(str(one.name), state)]
     # A signal that comes together with the token that it is for is not lost.
     late = [one for one in state if type(one) is Rule and str(one.name) == "loseSignal"]
     rest = Solution(one for one in state if type(one) is not Rule or (one not in events and one not in late))
-    Reactor().run(rest)
+    Reactor(should_stop=should_stop).run(rest)
     if late:
         rest = rest.copied()
         rest.extend(late)
-        Reactor().run(rest)
+        Reactor(should_stop=should_stop).run(rest)
     rest.extend(events)
     return rest.copied()
 

@@ -172,3 +172,49 @@ def test_each_state_is_reached_from_the_first() -> None:
     for number, state in enumerate(orders.states):
         way = orders.way_to(number)
         assert (way[0], way[-1]) == (orders.states[0], state)
+
+
+def test_tokens_that_multiply_without_end_do_not_keep_exploring_from_stopping() -> None:
+    """What commutes with all else happens at once, and may never end: a loop that passes on in two instances."""
+    twice = Many(count=Value(2), over=None, need=None, apart=True, cancels=False, more=None, enough=None)
+    workflow = flow(
+        step(
+            "A",
+            "told",
+            join="active",
+            split="some",
+            routes=(Route("C", Test("result > 6")), Route("E", Test("result < 8"))),
+        ),
+        step("B", "told", ARRIVED, after=("A",), join="any"),
+        step(
+            "C",
+            "told",
+            ARRIVED,
+            after=("A",),
+            join="active",
+            split="one",
+            routes=(Route("E", Test("result > 8")), Route("F", Test("result < 6"))),
+        ),
+        step(
+            "E",
+            "told",
+            ARRIVED,
+            after=("A", "B", "C"),
+            join="all",
+            split="some",
+            routes=(Route("F", Test("result > 5")),),
+        ),
+        step(
+            "F",
+            "told",
+            ARRIVED,
+            after=("E",),
+            join="all",
+            routes=(Route("C"), Route("B"), Route("A")),
+            during=("B", "C"),
+            many=twice,
+        ),
+    )
+    asked = count()
+    orders = explore_workflow(workflow, services={"told": lambda *_: 3}, should_stop=lambda: next(asked) > 20)
+    assert not orders.is_complete
