@@ -167,7 +167,7 @@ def test_long_loop_is_told_in_numbers(tmp_path: Path) -> None:
     file = controlled.put(tmp_path, controlled.ENDLESS)
     process = subprocess.Popen(arguments("run", file), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    lines = list(takewhile(lambda line: "from here on in numbers" not in line, process.stderr))
+    lines = list(takewhile(lambda line: "only totals from here on" not in line, process.stderr))
     following = process.stderr.readline()
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=MAX_SECONDS)
