@@ -32,6 +32,7 @@ from rich.table import Table
 from bench.options import read_options
 from bench.protocols.redis_worker import KEY, encoded
 from bench.report import console_for_output
+from solvent.net.ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,9 +63,7 @@ class Redis:
     """A Redis server on a free port, without persistence."""
 
     def __init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        (self.port,) = free_ports(1)
         self.folder = tempfile.TemporaryDirectory()
         quiet = ["--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--dir", self.folder.name]
         command = ["redis-server", "--port", str(self.port), *quiet]

@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from bench.options import read_options
 from bench.protocols.live import Redis
 from bench.protocols.token_worker import NOBODY
 from bench.report import console_for_output
+from solvent.net.ports import free_ports
 
 PROCESSES = 8
 SOLVENT = "Solvent, a ring"
@@ -98,11 +98,7 @@ class Team:
 
 def ports(count: int) -> str:
     """Give nodes their places on this machine."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    places = ",".join(f"{node}=127.0.0.1:{probe.getsockname()[1]}" for node, probe in enumerate(probes))
-    for probe in probes:
-        probe.close()
-    return places
+    return ",".join(f"{node}=127.0.0.1:{port}" for node, port in enumerate(free_ports(count)))
 
 
 def figures(way: str, rounds: list[list[dict[str, float]]], seconds: float) -> dict[str, float]:
