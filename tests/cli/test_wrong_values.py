@@ -307,6 +307,13 @@ def test_recorded_run_fails_with_a_clear_message(tmp_path: Path, text: str, kind
     assert (status.out.startswith("one: failed"), message in status.out) == (True, True)
 
 
+def test_run_without_a_record_fails_with_the_same_message(tmp_path: Path) -> None:
+    """It makes no difference whether a run is recorded."""
+    text, kind, message = CASES["each, generator"]
+    result = solvent("run", _put(tmp_path, text), "--input", f"kind={kind}", "--no-record")
+    assert (result.code, f"failed: {message}" in result.err) == (1, True)
+
+
 def test_alternative_takes_over(tmp_path: Path) -> None:
     """It is a failure like any other, so an alternative on failure applies."""
     result = solvent("run", _put(tmp_path, HEALED), "--store", tmp_path / "runs.db", "--format", "json")
