@@ -4,7 +4,7 @@
 
 *survived*: the run ended with the results of an embedded run. *lost*: the others. *finished, called again*: calls that
 were begun though their answer was in a journal. *out, made again*: calls that were out when their agent died, was
-stopped or was cut off; they are marked as repeated. *to progress*: from a kill to the next call for the places of the
+stopped or was cut off; they are marked as repeated. *to progress*: from a kill to the next call for the shards of the
 dead agent that had calls out, in units of the lease.
 """
 

@@ -26,7 +26,9 @@ from rich.table import Table
 from bench.options import read_options
 from bench.report import console_for_output
 from bench.workflow.graphs import Graph, evaluate, make_layers
-from solvent.runs.agents.plans import ending_of, report_of, submit
+from solvent.runs.agents.shards import submit
+from solvent.runs.closing import report_of
+from solvent.runs.registry import existing, key_of
 from solvent.store import open_store
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
 
@@ -86,12 +88,12 @@ class Solvent:
     def run(self, graph: Graph) -> list[int]:
         """Run a graph, and give the results of its sinks."""
         run, workflow = f"bench-{secrets.token_hex(4)}", workflow_of(graph)
-        plan = submit(self._store, run, workflow, None)
-        with self._store.watch([f"runs/{run}/end"]) as watch:
-            while ending_of(self._store, run) is None:
+        submit(self._store, run, workflow, None)
+        with self._store.watch([key_of(run)]) as watch:
+            while not (record := existing(self._store, run)).has_ended:
                 watch.wait(1.0)
                 self._look()
-        report = report_of(self._store, run, workflow, plan.places)
+        report = report_of(self._store, record, workflow)
         assert report is not None
         return [report.results[name] for name in workflow.results]
 

@@ -1,10 +1,11 @@
 """A workflow with and without a record: `python -m bench.recording.overhead`.
 
 A graph in layers whose tasks do nothing is run in this process: not recorded, recorded, and recorded such that every
-answer and every call is on disk before what rests on it is done. All that `solvent run` does for a record counts:
-the card, the journal, the end. The ways take turns in rounds; what is judged is the median of the ratios of the rounds,
-since what else goes on at the machine is much the same within one. Beside it stand the ratio of the fastest rounds and
-that of the processor's time, which do not depend on it so much: where they differ widely, the machine was busy.
+answer and every call is on disk before what rests on it is done. All that `solvent run` does for a record counts: the
+entry in the register, the journal, the end. The ways take turns in rounds; what is judged is the median of the ratios
+of the rounds, since what else goes on at the machine is much the same within one. Beside it stand the ratio of the
+fastest rounds and that of the processor's time, which do not depend on it so much: where they differ widely, the
+machine was busy.
 
 Demanded: on disk, 10,000 tasks take at most 1.5 times as long as without a record.
 """
@@ -26,9 +27,10 @@ from bench.report import console_for_output
 from bench.workflow.functions import combine
 from bench.workflow.graphs import SHAPES, Graph, evaluate
 from solvent.hocl.process_settings import few_collections
+from solvent.runs.held_run import new_run
 from solvent.runs.making import run_of
-from solvent.runs.records import recorded_run
-from solvent.runs.records.runs import log_of, new_run
+from solvent.runs.recorded import recorded_run
+from solvent.runs.registry import journal_of
 from solvent.store import open_store
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
 
@@ -79,7 +81,7 @@ def run_once(workflow: Workflow, expected: list[int], store: Store | None) -> Ro
     if [report.results[name] for name in workflow.outcomes] != expected:
         raise SystemExit("the results are wrong")
     if store is not None:
-        count = len(store.read(log_of(held.card.run), 0, 10**9))
+        count = len(store.read(journal_of(held.record.run), 0, 10**9))
     return Round(seconds, processor, count)
 
 

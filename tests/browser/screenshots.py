@@ -92,7 +92,7 @@ def _agents(chromium: Browser, address: str, store: Path, folder: Path) -> None:
                 seen.wait('.row[data-run="weather-2"]')
                 seen.go("#/run/weather-2/agents")
                 seen.wait('[data-agent] .state[data-state="done"]')
-                seen.wait('[data-place="4"]')
+                seen.wait('[data-shard="4"]')
                 _shoot(seen, "agents", theme)
 
 

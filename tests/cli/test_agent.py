@@ -72,12 +72,14 @@ def test_what_was_run_can_be_looked_at(tmp_path: Path) -> None:
     solvent("submit", "flow.yaml", *STORE, "--name", "first-run", cwd=tmp_path)
     with Command("agent", *STORE, "--services", "flow.yaml", "--until", "first-run", cwd=tmp_path) as agent:
         assert agent.process.wait(200) == 0
-    assert "first-run  done" in solvent("status", *STORE, cwd=tmp_path).out
+    listed = solvent("status", *STORE, cwd=tmp_path).out
+    assert "first-run  done" in listed
+    assert listed.endswith("5 tasks  numbers, by agents\n")
     status = solvent("status", "first", *STORE, cwd=tmp_path)
-    assert "first-run: done, numbers, 5 places" in status.out
+    assert "first-run: done, numbers, 5 shards" in status.out
     assert "5 tasks: 4 done, 0 out, 0 waiting, 1 failed; 5 calls, 0 of them made again" in status.out
     events = solvent("logs", "first-run", *STORE, "--format", "json", cwd=tmp_path).json["events"]
-    assert [one["event"] for one in events if one.get("task") == "odd"] == ["called", "failed"]
+    assert [one["event"] for one in events if one.get("task") == "odd"] == ["called", "failed", "adapted"]
     assert [one["at"] for one in events] == sorted(one["at"] for one in events)
     assert events[-1]["event"] == "ended"
     replay = solvent("replay", "first-run", *STORE, cwd=tmp_path)
@@ -96,7 +98,7 @@ def test_a_run_is_cancelled(tmp_path: Path) -> None:
     with Command("agent", *STORE, "--services", "flow.yaml", cwd=tmp_path) as agent:
         agent.wait_for("offers")
         solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
-        agent.wait_for("took place")
+        agent.wait_for("took shard")
         assert solvent("cancel", "r1", *STORE, cwd=tmp_path).out == "r1: cancelled\n"
         agent.wait_for("r1 is over")
     result = solvent("resume", "r1", *STORE, "--format", "json", cwd=tmp_path)

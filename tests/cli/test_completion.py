@@ -86,7 +86,7 @@ def test_files_are_completed(scripts: Path, tmp_path: Path) -> None:
 def test_runs_are_completed(command: str, scripts: Path, tmp_path: Path) -> None:
     """Where a run is meant, those of the store are offered, of one process and of agents."""
     with open_store(str(tmp_path / "store.db")) as store:
-        for key in ("runs/pipe-1", "runs/pipe-2/plan", "runs/other", "runs/other/cancel"):
+        for key in ("runs/pipe-1", "runs/pipe-2", "runs/pipe-2/lease/0", "runs/other", "runs/other/cancel"):
             store.put(key, b"")
     assert _in_bash(scripts, command, "pi", store=str(tmp_path / "store.db")) == ["pipe-1", "pipe-2"]
 

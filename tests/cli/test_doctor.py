@@ -72,7 +72,7 @@ def test_a_file_that_serves(tmp_path: Path) -> None:
         store.put("runs/one", b"")
     found = _store(tmp_path / "store.db", 0)
     assert found["state"] == "there"
-    assert "readable and writable, a file, format 1" in found["says"]
+    assert "readable and writable, a file, format 2" in found["says"]
     with open_store(str(tmp_path / "store.db")) as store:
         assert store.keys("doctor/") == {}
 
@@ -133,7 +133,7 @@ def test_a_server_that_serves(tmp_path: Path) -> None:
     finally:
         server.stop()
     assert (before["state"], found["state"]) == ("missing", "there")
-    assert "readable and writable, on servers, format 1" in found["says"]
+    assert "readable and writable, on servers, format 2" in found["says"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of open files are asked for elsewhere")

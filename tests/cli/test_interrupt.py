@@ -165,7 +165,9 @@ def test_limit_on_seconds_of_a_loop(tmp_path: Path) -> None:
 def test_long_loop_is_told_in_numbers(tmp_path: Path) -> None:
     """A loop that has gone round many times is told in numbers, so that it does not fill the screen."""
     file = controlled.put(tmp_path, controlled.ENDLESS)
-    process = subprocess.Popen(arguments("run", file), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        arguments("run", file), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
     assert process.stderr is not None
     lines = list(takewhile(lambda line: "only totals from here on" not in line, process.stderr))
     following = process.stderr.readline()

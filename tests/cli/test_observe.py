@@ -105,13 +105,13 @@ def _numbers(agent: Command) -> dict[str, float]:
 
 
 def test_numbers_of_an_agent_are_read_over_http(tmp_path: Path) -> None:
-    """Calls, tasks, turns, journals, letters, places and the process can be read while an agent works."""
+    """Calls, tasks, turns, journals, messages, shards and the process can be read while an agent works."""
     put_flow(tmp_path)
     solvent("submit", "flow.yaml", *STORE[:2], "--name", "r1", cwd=tmp_path)
     with Command(*AGENT, "--metrics", "0", cwd=tmp_path) as agent:
-        agent.wait_for("took place")
+        agent.wait_for("took shard")
         until(lambda: _numbers(agent).get("solvent_calls_running") == 2)
-        assert _numbers(agent)["solvent_places"] > 1
+        assert _numbers(agent)["solvent_shards"] > 1
         (tmp_path / "open").touch()
         until(lambda: "solvent_runs_total,done" in _numbers(agent))
         found = _numbers(agent)
@@ -129,7 +129,7 @@ def test_numbers_of_an_agent_are_read_over_http(tmp_path: Path) -> None:
         "solvent_queue_length,calls": 0,
     }
     assert {name: found.get(name) for name in expected} == expected
-    for name in ("turns_total", "journal_records_total", "letters_total", "places_taken_total"):
+    for name in ("turns_total", "journal_records_total", "messages_total", "shards_taken_total"):
         assert found[f"solvent_{name}"] > 1
     assert found["solvent_append_seconds_count,journal"] > 1
     assert found["process_cpu_seconds_total"] > 0
@@ -154,10 +154,10 @@ def test_take_overs_are_counted(tmp_path: Path) -> None:
     put_flow(tmp_path)
     solvent("submit", "flow.yaml", *STORE[:2], "--name", "r1", cwd=tmp_path)
     with Command(*AGENT, cwd=tmp_path) as first:
-        first.wait_for("took place")
+        first.wait_for("took shard")
     with Command(*AGENT, "--metrics", "127.0.0.1:0", cwd=tmp_path) as second:
         until(lambda: _numbers(second)["solvent_take_overs_total"] > 0)
-        assert _numbers(second)["solvent_take_overs_total"] <= _numbers(second)["solvent_places_taken_total"]
+        assert _numbers(second)["solvent_take_overs_total"] <= _numbers(second)["solvent_shards_taken_total"]
 
 
 @pytest.mark.parametrize("address", ["x", "127.0.0.1:", "1:70000"])

@@ -9,17 +9,17 @@ import struct
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import nats
 import pytest
 
+from solvent.runs import events
 from solvent.runs.agents import words
-from solvent.runs.agents.plans import Ending, Plan
-from solvent.runs.records import entries
+from solvent.runs.kept import Kept
+from solvent.runs.registry import existing
 from solvent.store import Store, StoreError, open_store
-from solvent.values import codec
 from tests.cli.agent_processes import Command, put_flow, until
 from tests.cli.command import solvent
 from tests.cli.editor import editor
@@ -62,11 +62,17 @@ def _put_everywhere(store: Store, data: bytes, run: str) -> None:
     """Put a value under every key, and into every log, that agents and commands read of a run, and of agents."""
     for key in ("agents/poison", f"runs/{run}", f"programs/{run}/run", "stops/poison", "troubles/poison"):
         store.put(key, data)
-    for what in ("plan", "end", "resumed", "has/0", "is/0", "part/0", "cannot/poison", "has/x", "is/x"):
+    for what in ("cancel", "lease/0", "rest/0", "refusal/poison", "lease/x", "rest/x"):
         store.put(f"runs/{run}/{what}", data)
-    for log in (f"runs/{run}/at/0", f"news/to/{run}", "news/submitted", "news/over", "news/finished"):
+    for log in (f"runs/{run}/shard/0", f"runs/{run}/shard/x", f"messages/runs/{run}"):
         store.append(log, data)
-    store.append("news/submitted", run.encode())
+    for log in ("submitted", "over", "finished"):
+        store.append(f"messages/agents/{log}", data)
+    store.append("messages/agents/submitted", run.encode())
+
+
+def _has_ended(store: Store, run: str) -> bool:
+    return existing(store, run).has_ended
 
 
 @contextmanager
@@ -108,7 +114,7 @@ def test_agents_run_others_beside_a_poisoned_run(poisoned: Path) -> None:
     assert (result.code, result.out) == (0, "sum: 17\n"), result.err
 
 
-@pytest.mark.parametrize("key", ["has/0", "is/0", "part/0", "cannot/poison", "at/0", "letters", "end", "plan"])
+@pytest.mark.parametrize("key", ["/lease/0", "/rest/0", "/refusal/poison", "/shard/0", "messages", ""])
 @pytest.mark.parametrize("poison", ["deep", "values", "rubbish"])
 def test_a_run_that_is_poisoned_while_it_runs_ends_no_agent(tmp_path: Path, key: str, poison: str) -> None:
     """An agent goes on with other runs when a key or a log of one that it runs is overwritten."""
@@ -116,14 +122,14 @@ def test_a_run_that_is_poisoned_while_it_runs_ends_no_agent(tmp_path: Path, key:
     for name in ("ill", "well"):
         assert solvent("submit", "flow.yaml", *STORE[:2], "--name", name, cwd=tmp_path).code == 0
     with Command(*AGENT, cwd=tmp_path) as agent, open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
-        agent.wait_for("took place")
-        until(lambda: store.get("runs/ill/has/0") is not None and (tmp_path / "calls").exists(), agent.said())
-        if key in {"at/0", "letters"}:
-            store.append("runs/ill/at/0" if key == "at/0" else "news/to/ill", POISON[poison])
+        agent.wait_for("took shard")
+        until(lambda: store.get("runs/ill/lease/0") is not None and (tmp_path / "calls").exists(), agent.said())
+        if key in {"/shard/0", "messages"}:
+            store.append("messages/runs/ill" if key == "messages" else "runs/ill/shard/0", POISON[poison])
         else:
-            store.put(f"runs/ill/{key}", POISON[poison])
+            store.put(f"runs/ill{key}", POISON[poison])
         (tmp_path / "open").touch()
-        until(lambda: store.get("runs/well/end") is not None or agent.process.poll() is not None, agent.said())
+        until(lambda: _has_ended(store, "well") or agent.process.poll() is not None, agent.said())
         assert agent.process.poll() is None, agent.said()
     assert solvent("status", "well", *STORE[:2], cwd=tmp_path).out.startswith("well: done")
 
@@ -136,33 +142,33 @@ def test_a_damaged_lease_is_named(tmp_path: Path, poison: str) -> None:
     for name in ("ill", "well"):
         assert solvent("submit", "flow.yaml", *STORE[:2], "--name", name, cwd=tmp_path).code == 0
     with open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
-        store.put("runs/ill/has/0", POISON[poison])
+        store.put("runs/ill/lease/0", POISON[poison])
         with Command(*AGENT, cwd=tmp_path) as agent:
-            agent.wait_for("`runs/ill/has/0`")
-            until(lambda: store.get("runs/well/end") is not None, agent.said())
+            agent.wait_for("`runs/ill/lease/0`")
+            until(lambda: _has_ended(store, "well"), agent.said())
             shown = solvent("status", "ill", *STORE[:2], cwd=tmp_path)
-            assert (shown.code, "`runs/ill/has/0`" in shown.out) == (0, True), shown.out + shown.err
+            assert (shown.code, "`runs/ill/lease/0`" in shown.out) == (0, True), shown.out + shown.err
             told = solvent("status", "ill", *STORE[:2], "--format", "json", cwd=tmp_path).json
-            assert [one["key"] for one in told["damaged"]] == ["runs/ill/has/0"]
-            assert store.get("runs/ill/end") is None
-            assert agent.said().count("`runs/ill/has/0`") == 1
-            store.delete("runs/ill/has/0")
-            until(lambda: store.get("runs/ill/end") is not None, agent.said())
+            assert [one["key"] for one in told["damaged"]] == ["runs/ill/lease/0"]
+            assert not _has_ended(store, "ill")
+            assert agent.said().count("`runs/ill/lease/0`") == 1
+            store.delete("runs/ill/lease/0")
+            until(lambda: _has_ended(store, "ill"), agent.said())
     assert "sum: 17" in solvent("resume", "ill", *STORE[:2], cwd=tmp_path).out
 
 
 @pytest.mark.parametrize("poison", ["deep", "rubbish"])
 def test_a_damaged_standing_is_written_again(tmp_path: Path, poison: str) -> None:
-    """A run ends though what a place has told of itself is overwritten: the agent that has it tells it again."""
+    """A run ends though what a shard has told of itself is overwritten: the agent that has it tells it again."""
     services = 'services: {gate: {python: "own:gate"}, x: {shell: echo}}'
     put_flow(tmp_path, f"workflow: w\n{services}\ntasks: {{held: {{service: gate}}, quick: {{service: x}}}}\n")
     assert solvent("submit", "flow.yaml", *STORE[:2], "--name", "ill", cwd=tmp_path).code == 0
     with Command(*AGENT, cwd=tmp_path) as agent, open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
-        until(lambda: bool(store.keys("runs/ill/is/")), agent.said())
-        for key in store.keys("runs/ill/is/"):
+        until(lambda: bool(store.keys("runs/ill/rest/")), agent.said())
+        for key in store.keys("runs/ill/rest/"):
             store.put(key, POISON[poison])
         (tmp_path / "open").touch()
-        until(lambda: store.get("runs/ill/end") is not None, agent.said())
+        until(lambda: _has_ended(store, "ill"), agent.said())
     assert solvent("status", "ill", *STORE[:2], cwd=tmp_path).out.startswith("ill: done")
 
 
@@ -171,7 +177,7 @@ def test_status_names_what_is_damaged(poisoned: Path) -> None:
     result = solvent("status", *STORE[:2], cwd=poisoned)
     assert (result.code, result.err) == (0, "")
     told = {line.split()[0]: line for line in result.out.splitlines()}
-    assert "submitted" in told["well"]
+    assert "running" in told["well"]
     assert "damaged" in told["poison"]
     assert solvent("agents", "list", *STORE[:2], cwd=poisoned).code == 0
 
@@ -195,26 +201,25 @@ def test_submit_and_run_work_in_a_poisoned_store(poisoned: Path) -> None:
 def _forged(field: bytes) -> dict[str, bytes]:
     """Return records that read, and hold a value that does not, each for the log that it belongs to."""
     letter = words.Letter(0, 1, (words.Said(field),))
-    answer = entries.Answered(key="first", at=0.0, attempts=1, value=field)
-    return {"news/to/ill": words.addressed(0, letter), "runs/ill/at/0": entries.write([answer])}
+    answer = events.CallAnswered(call="first", at=0.0, attempts=1, value=Kept(field))
+    journal = events.encode([answer], max_bytes=2 * len(field), put_blob=lambda _: "")
+    return {"messages/runs/ill": words.addressed(0, letter), "runs/ill/shard/0": journal}
 
 
-@pytest.mark.parametrize("place", ["inputs", "news/to/ill", "runs/ill/at/0"])
+@pytest.mark.parametrize("where", ["inputs", "messages/runs/ill", "runs/ill/shard/0"])
 @pytest.mark.parametrize("poison", ["deep", "values"])
-def test_values_that_are_nested_too_deeply_end_no_agent(tmp_path: Path, place: str, poison: str) -> None:
+def test_values_that_are_nested_too_deeply_end_no_agent(tmp_path: Path, where: str, poison: str) -> None:
     """Inputs, letters and answers of one run that are nested 100,000 deep leave agents and other runs alone."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
     for name in ("ill", "well"):
         assert solvent("submit", "flow.yaml", *STORE[:2], "--name", name, cwd=tmp_path).code == 0
     with open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
-        if place == "inputs":
-            entry = store.get("runs/ill/plan")
-            assert entry is not None
-            plan = msgspec.msgpack.decode(entry.value, type=Plan)
-            store.put("runs/ill/plan", msgspec.msgpack.encode(msgspec.structs.replace(plan, inputs=POISON[poison])))
+        if where == "inputs":
+            record = msgspec.structs.replace(existing(store, "ill"), inputs=Kept(POISON[poison]))
+            store.put("runs/ill", msgspec.msgpack.encode(record))
         else:
-            store.append(place, _forged(POISON[poison])[place])
+            store.append(where, _forged(POISON[poison])[where])
     with Command(*AGENT, "--until", "well", cwd=tmp_path) as agent:
         assert agent.process.wait(200) == 0, agent.said()
     assert solvent("status", "well", *STORE[:2], cwd=tmp_path).out.startswith("well: done")
@@ -240,7 +245,7 @@ def test_keys_of_nobody_change_nothing(tmp_path: Path, told: tuple[str, ...]) ->
     }
     with open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
         store.put("agents/poison", msgspec.msgpack.encode(heartbeat))
-        for key in ("has/x", "has/99", "is/x", "is/99", "cannot/x"):
+        for key in ("lease/x", "lease/99", "rest/x", "rest/99", "refusal/x"):
             store.put(f"runs/well/{key}", lease)
     with Command(*AGENT, cwd=tmp_path) as agent:
         until(lambda: "sum: 17" in solvent("resume", "well", *STORE[:2], cwd=tmp_path).out, agent.said())
@@ -321,36 +326,36 @@ def test_aliases_that_mean_billions_of_values_are_refused(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("time", [float("nan"), float("inf"), 1e18, -1.0])
-@pytest.mark.parametrize("what", ["plan", "end"])
+@pytest.mark.parametrize("what", ["created", "ended"])
 def test_time_that_cannot_be_is_damage(tmp_path: Path, what: str, time: float) -> None:
-    """A run whose plan or end has no possible time is named as damaged, and the other runs are listed."""
+    """A run whose record has no possible time is named as damaged, and the other runs are listed."""
     put_flow(tmp_path)
     for run in ("evil", "fine"):
         assert solvent("submit", "flow.yaml", *STORE, "--name", run, cwd=tmp_path).code == 0
     with open_store(f"sqlite://{tmp_path}/runs.db") as store:
-        entry = store.get("runs/evil/plan")
-        assert entry is not None
-        plan = msgspec.structs.replace(msgspec.msgpack.decode(entry.value, type=Plan), created=time)
-        store.put(f"runs/evil/{what}", msgspec.msgpack.encode(plan if what == "plan" else Ending("done", time)))
+        times: dict[str, Any] = {what: time}
+        record = msgspec.structs.replace(existing(store, "evil"), **times)
+        store.put("runs/evil", msgspec.msgpack.encode(record))
     result = solvent("status", *STORE[:2], cwd=tmp_path)
     assert result.code == 0
-    assert sorted(line.split()[:2] for line in result.out.splitlines()) == [["evil", "damaged"], ["fine", "submitted"]]
+    assert sorted(line.split()[:2] for line in result.out.splitlines()) == [["evil", "damaged"], ["fine", "running"]]
 
 
 @pytest.mark.parametrize(
-    "field,value", [("states", None), ("values", None), ("calls", None), ("adaptations", [[]]), ("adaptations", [{}])]
+    "field,value", [("states", None), ("results", None), ("calls", None), ("adaptations", [[]]), ("adaptations", [{}])]
 )
-def test_a_damaged_part_of_a_run_is_named(tmp_path: Path, field: str, value: object) -> None:
-    """What a place says of its tasks, with a field that is something else, is damage (R403) and no fault of ours."""
+def test_a_damaged_end_of_a_shard_is_named(tmp_path: Path, field: str, value: object) -> None:
+    """What a journal says of the tasks, with a field that is something else, is damage (R403) and no fault of ours."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
     assert solvent("submit", "flow.yaml", *STORE[:2], "--name", "ill", cwd=tmp_path).code == 0
     with Command(*AGENT, "--until", "ill", cwd=tmp_path) as agent:
         assert agent.process.wait(200) == 0, agent.said()
     with open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
-        entry = store.get("runs/ill/part/0")
-        assert entry is not None
-        store.put("runs/ill/part/0", codec.encode({**codec.decode(entry.value), field: value}))
+        last = msgspec.msgpack.decode(store.read("runs/ill/shard/0", store.last("runs/ill/shard/0") - 1)[0].data)
+        closed = next(one for one in last if one[0] == "ShardClosed")
+        closed[1 + events.ShardClosed.__struct_fields__.index(field)] = value
+        store.append("runs/ill/shard/0", msgspec.msgpack.encode(last))
     for command in ("resume", "timeline"):
         result = solvent(command, "ill", *STORE[:2], cwd=tmp_path)
         assert (result.code, "error[R403]" in result.err) == (1, True), (command, result.err)
@@ -362,8 +367,8 @@ def folder(tmp_path: Path) -> Path:
     put_flow(tmp_path)
     solvent("submit", "flow.yaml", *STORE[:2], "--name", "well", cwd=tmp_path)
     with open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
-        store.append("news/submitted", b"agents")
-        for key in ("runs/agents/plan", "runs/alone", "programs/nodes/run"):
+        store.append("messages/agents/submitted", b"agents")
+        for key in ("runs/agents", "runs/alone", "programs/nodes/run"):
             store.put(key, b"\x81\x00")
     return tmp_path
 
@@ -373,18 +378,18 @@ def test_the_list_of_runs_shows_those_that_do_not_read_as_damaged(folder: Path) 
     result = solvent("status", *STORE[:2], cwd=folder)
     assert (result.code, result.err) == (0, "")
     told = {line.split()[0]: " ".join(line.split()[1:]) for line in result.out.splitlines()}
-    assert told["well"].startswith("submitted")
+    assert told["well"].startswith("running")
     assert {one: text.split()[0] for one, text in told.items() if one != "well"} == dict.fromkeys(
         ("alone", "agents", "nodes"), "damaged"
     )
-    assert "the plan of `agents` does not read" in told["agents"]
+    assert "the record of the run `agents` does not read" in told["agents"]
 
 
 def test_json_has_those_that_do_not_read(folder: Path) -> None:
     """They have the state `damaged`, and why."""
     runs = solvent("status", *STORE[:2], "--format", "json", cwd=folder).json["runs"]
     states = {one["run"]: one["state"] for one in runs}
-    assert states == {"well": "submitted", "alone": "damaged", "agents": "damaged", "nodes": "damaged"}
+    assert states == {"well": "running", "alone": "damaged", "agents": "damaged", "nodes": "damaged"}
 
 
 def test_the_latest_run_is_found_among_those_that_do_not_read(folder: Path) -> None:
@@ -401,4 +406,4 @@ def test_a_workflow_without_tasks_is_run_by_agents(tmp_path: Path) -> None:
     (tmp_path / "z.yaml").write_text("workflow: z\nservices: {}\ntasks: {}\n", encoding="utf-8")
     result = solvent("run", "z.yaml", *STORE[:2], "--agents", "1", "--ttl", "1", "--name", "z", cwd=tmp_path)
     assert (result.code, result.out) == (0, "")
-    assert solvent("status", "z", *STORE[:2], cwd=tmp_path).out.startswith("z: done, z, 1 place of agents\n")
+    assert solvent("status", "z", *STORE[:2], cwd=tmp_path).out.startswith("z: done, z, 1 shard of agents\n")

@@ -81,8 +81,8 @@ def test_logs_tell_what_happened(folder: Path) -> None:
     events = solvent("logs", "r", *STORE, "--format", "json", cwd=folder).json["events"]
     told = [(one["event"], one.get("call", "")) for one in events]
     assert told == [
-        *(("opened", ""), ("called", "first"), ("done", "first"), ("called", "second")),
-        *(("opened", ""), ("called", "second"), ("done", "second"), ("called", "third"), ("done", "third")),
+        *(("taken", ""), ("called", "first"), ("done", "first"), ("called", "second")),
+        *(("taken", ""), ("called", "second"), ("done", "second"), ("called", "third"), ("done", "third")),
         ("ended", ""),
     ]
     text = solvent("logs", "r", "--task", "second", *STORE, cwd=folder).out
@@ -93,6 +93,37 @@ def test_logs_tell_what_happened(folder: Path) -> None:
     ]
     wrong = solvent("logs", "r", "--task", "secnd", *STORE, cwd=folder)
     assert (wrong.code, "second" in wrong.err) == (2, True)
+
+
+def test_logs_tell_of_attempts_and_adaptations(folder: Path) -> None:
+    """Of a run of one process, too: which attempt failed, that another followed, and what took over."""
+    (folder / "flow.yaml").write_text(
+        "workflow: days\n"
+        'services: {date: {shell: "echo no calendar >&2; exit 3", retries: 1}, old: {shell: echo yesterday}}\n'
+        "tasks: {day: {service: date}, past: {service: old}}\n"
+        "alternatives: [{name: no date, exits: {day: past}}]\n",
+        encoding="utf-8",
+    )
+    assert solvent("run", "flow.yaml", "--name", "r", *STORE, cwd=folder).out == "day: yesterday\n"
+    lines = [line.split(" s  ")[1] for line in solvent("logs", "r", *STORE, cwd=folder).out.splitlines()]
+    assert lines[1:] == [
+        "day called",
+        "day failed, to be retried: exit code 3: no calendar",
+        "day retried",
+        "day failed at attempt 2: exit code 3: no calendar",
+        "no date takes over: past instead of day: FAILED: exit code 3: no calendar",
+        "past called",
+        "past done",
+        "the run is done",
+    ]
+    events = solvent("logs", "r", *STORE, "--format", "json", cwd=folder).json["events"]
+    told = [(one["event"], one.get("call", one.get("alternative"))) for one in events if one.get("task") == "day"]
+    assert told == [*((one, "day") for one in ("called", "attempted", "retried", "failed")), ("adapted", "no date")]
+    found = solvent("timeline", "r", *STORE, "--format", "json", cwd=folder).json
+    assert [one.keys() for one in found["adaptations"]] == [
+        {"alternative", "because", "cause", "replaced", "by", "seconds"}
+    ]
+    assert found["states"] == {"day": "replaced", "past": "done"}
 
 
 def test_a_run_of_another_process_is_cancelled(folder: Path) -> None:
@@ -259,7 +290,7 @@ def test_a_damaged_record_is_named(folder: Path) -> None:
     go(folder)
     solvent("run", "flow.yaml", "--name", "r", *STORE, cwd=folder)
     with open_store(str(folder / "store.db")) as store:
-        store.append("runs/r/journal", b"\xff")
+        store.append("runs/r/shard/0", b"\xff")
     for command in ("replay", "logs"):
         result = solvent(command, "r", *STORE, cwd=folder)
         assert (result.code, "error[R403]" in result.err) == (1, True)

@@ -7,7 +7,8 @@ import signal
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import refuse_without_agents
-from solvent.runs.agents.plans import end, submit
+from solvent.runs.agents.shards import submit
+from solvent.runs.registry import end
 from tests.cli.agent_processes import DONE, FLOW, Command, agents_of, calls, kill_agents, put_flow, until
 from tests.cli.command import solvent
 from tests.unit.runs.agents.flows import adaptive, store_at

@@ -6,12 +6,12 @@ import os
 import random
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solvent.errors import StoreError
-from solvent.runs.agents.plans import ending_of
+from solvent.errors import Conflict, StoreError
+from solvent.runs.registry import record_of
 from tests.live.agents_faults import AGENTS_COUNT, PAUSE, RUN, Outcome, ended, running, together, workflow_for
 from tests.live.agents_world import World, until
 
@@ -50,7 +50,7 @@ def disk_full(url: str, seed: int) -> Outcome:
         until(lambda: any("there is no room" in one.said() for one in world.alive), world.words)
         # For longer than it takes to presume somebody dead: nobody can write that he is alive.
         time.sleep(2 * world.ttl)
-        over = ending_of(world.store, RUN) is not None
+        over = world.is_over(RUN)
         (disk / "ballast").unlink()
         found = ended(world, workflow)
         if over or len(world.alive) < AGENTS_COUNT:
@@ -105,9 +105,10 @@ def _torn(seed: int, *, is_cut: bool) -> Outcome:
         log.write_bytes(kept[: draw.randrange(len(kept))] if is_cut else kept + draw.randbytes(draw.randrange(1, 9000)))
         world.start(AGENTS_COUNT)
         try:
-            if ending_of(world.store, RUN) is None and world.store.get(f"runs/{RUN}/plan") is None:
-                # It was cut before it was submitted.
-                world.submit(RUN, workflow)
+            if record_of(world.store, RUN) is None:
+                # It was cut before it was submitted; or after it was announced, and an agent makes the record.
+                with suppress(Conflict):
+                    world.submit(RUN, workflow)
             found = ended(world, workflow)
         except StoreError as error:
             if not is_cut or error.code not in {"E401", "E406"}:

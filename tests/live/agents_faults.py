@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from solvent.runs.records.entries import Called, Opened
+from solvent.runs.events import CallStarted, ShardTaken
 from solvent.store.leases import AGENTS, Heartbeats
 from tests.live.agents_workflows import chain, random_workflow
 from tests.live.agents_world import MAX_SECONDS, TTL, World, killed_at_random, until
@@ -39,7 +39,7 @@ AGENTS_COUNT = int(os.environ.get("SOLVENT_TEST_AGENTS", "2"))
 class Outcome:
     """What came of a fault: what is wrong afterwards, how many calls that were out were made again, and how soon.
 
-    `leases` is how long it took, in units of the lease, until somebody went on with each place that a dead agent had
+    `leases` is how long it took, in units of the lease, until somebody went on with each shard that a dead agent had
     calls out for.
     """
 
@@ -200,7 +200,7 @@ def clocks_jump(url: str, seed: int) -> Outcome:
         world.submit(RUN, workflow)
         world.until_calls(10)
         now = world.kill(_busy(world, seed))
-        taken_up = [one.at for journal in world.journals(RUN) for one in journal if isinstance(one, Opened)]
+        taken_up = [one.at for journal in world.journals(RUN) for one in journal if isinstance(one, ShardTaken)]
         found = ended(world, workflow)
         # Nothing can be told of times that agents write down.
         found.leases = []
@@ -253,7 +253,7 @@ def busy_machine(url: str, seed: int, *, ttl: float = 2.0, burners: int = 8) -> 
 
 
 def _is_over(world: World) -> bool:
-    return world.store.get(f"runs/{RUN}/end") is not None
+    return world.is_over(RUN)
 
 
 # --- What faults have in common.
@@ -269,9 +269,9 @@ def taken_from(world: World, member: Member) -> set[str]:
     """Give the keys of calls of the places that an agent had, and another has by now."""
     found = set[str]()
     for journal in world.journals(RUN):
-        agents = [one.agent for one in journal if isinstance(one, Opened)]
+        agents = [one.agent for one in journal if isinstance(one, ShardTaken)]
         if agents and member.name in agents and agents[-1] != member.name:
-            found |= {one.key for one in journal if isinstance(one, Called)}
+            found |= {one.call for one in journal if isinstance(one, CallStarted)}
     return found
 
 
@@ -281,10 +281,10 @@ def _taken_back(world: World, member: Member) -> set[str]:
     for journal in world.journals(RUN):
         agents = list[str]()
         for one in journal:
-            if isinstance(one, Opened):
+            if isinstance(one, ShardTaken):
                 agents.append(one.agent)
-            elif isinstance(one, Called) and agents[-1] == member.name and set(agents[:-1]) - {member.name}:
-                found.add(one.key)
+            elif isinstance(one, CallStarted) and agents[-1] == member.name and set(agents[:-1]) - {member.name}:
+                found.add(one.call)
     return found
 
 
@@ -292,7 +292,7 @@ def until_taken_over(world: World, member: Member) -> None:
     """Wait until nobody waits for an agent any more: all that it had others have."""
 
     def is_so() -> bool:
-        agents = [[one.agent for one in journal if isinstance(one, Opened)] for journal in world.journals(RUN)]
+        agents = [[one.agent for one in journal if isinstance(one, ShardTaken)] for journal in world.journals(RUN)]
         return all(member.name != one[-1] for one in agents if one) or _is_over(world)
 
     until(is_so, world.words)

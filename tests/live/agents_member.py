@@ -18,8 +18,8 @@ from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.runs.agents import Agent, ending, submit
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.place import Place
-from solvent.runs.agents.plans import FINISHED, ending_of
-from solvent.runs.records.journal import Journal
+from solvent.runs.journal import Journal
+from solvent.runs.registry import FINISHED, existing
 from solvent.store import open_store
 from solvent.store.heartbeat import split_off
 from solvent.workflows.formats.files import load_text
@@ -193,7 +193,7 @@ def launcher(url: str, run: str, path: str) -> None:
     with _opened(url) as store:
         submit(store, run, load_text(Path(path).read_text(), name="workflow.json").workflow, None)
         print("submitted", flush=True)
-        while ending_of(store, run) is None:
+        while not existing(store, run).has_ended:
             time.sleep(0.05)
 
 

@@ -17,13 +17,14 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from solvent.runs.agents import submit
-from solvent.runs.agents.plans import Ending, ending_of, log_at, plan_of, report_of
+from solvent.runs.closing import report_of
+from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallLost, CallStarted, ShardTaken
+from solvent.runs.journal import read_journal
 from solvent.runs.making import run_workflow
-from solvent.runs.records.entries import Answered, Called, Opened, Withdrawn
-from solvent.runs.records.journal import read_journal
+from solvent.runs.registry import existing, journal_of, record_of
 from solvent.store import open_store
 from solvent.workflows.formats.files import write
 from solvent.workflows.model import Policy
@@ -33,6 +34,7 @@ from tests.repo.project import ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from solvent.runs.registry import RunRecord
     from solvent.runs.report import Report
     from solvent.store import Store
     from solvent.workflows.model import Workflow
@@ -165,29 +167,31 @@ class World:
         """Wait until so many calls were made."""
         until(lambda: len(self.lines()) >= count, self.words)
 
-    def until_over(self, run: str, seconds: float = MAX_SECONDS) -> Ending:
+    def is_over(self, run: str) -> bool:
+        """Whether a run has ended; one that is not there yet has not."""
+        found = record_of(self.store, run)
+        return found is not None and found.has_ended
+
+    def until_over(self, run: str, seconds: float = MAX_SECONDS) -> RunRecord:
         """Wait until a run is over."""
         end = time.monotonic() + seconds
-        while (found := ending_of(self.store, run)) is None:
+        while not self.is_over(run):
             assert time.monotonic() < end, f"{run} is not over\n{self.words()}"
             time.sleep(0.02)
-        return found
+        return existing(self.store, run)
 
     def words(self) -> str:
         """Give what all agents have said, for who looks for the cause."""
         return "\n".join(f"--- {one.name}\n{one.said()[-1500:]}" for one in self.members.values())
 
     def journals(self, run: str) -> list[list[Any]]:
-        """Give the entries of each place's journal."""
-        plan = plan_of(self.store, run)
-        assert plan is not None
-        return [[one for _, one in read_journal(self.store, log_at(run, n))] for n in range(plan.places)]
+        """Give the events of each shard's journal."""
+        shards = range(existing(self.store, run).shards)
+        return [[one for _, one in read_journal(self.store, journal_of(run, shard))] for shard in shards]
 
     def report(self, run: str, workflow: Workflow) -> Report | None:
-        """Give what came out; nothing if the run was given up before all places had told."""
-        plan = plan_of(self.store, run)
-        assert plan is not None
-        return report_of(self.store, run, workflow, plan.places)
+        """Give what came out; nothing if the run was given up before all shards were closed."""
+        return report_of(self.store, existing(self.store, run), workflow)
 
     # --- What must be so.
 
@@ -200,41 +204,47 @@ class World:
         ]
 
     def _wrong_results(self, run: str, workflow: Workflow, oracle: Report) -> list[str]:
-        ending = ending_of(self.store, run)
-        if ending is None:
+        if not self.is_over(run):
             return ["it is not over"]
+        record = existing(self.store, run)
         report = self.report(run, workflow)
         if report is None:
-            return [f"it was given up: {ending}"]
+            return [f"it was given up: {record.state}, {record.why}"]
         wrong = []
         if report.results != oracle.results:
             wrong.append(f"results {_different(report.results, oracle.results)}")
         if report.states != oracle.states:
             wrong.append(f"states {_different(report.states, oracle.states)}")
-        if sorted(one["alternative"] for one in report.adaptations) != sorted(
-            one["alternative"] for one in oracle.adaptations
-        ):
+        adaptations = sorted(one["alternative"] for one in oracle.adaptations)
+        if sorted(one["alternative"] for one in report.adaptations) != adaptations:
             wrong.append("the adaptations are others")
-        if (ending.state == "done") != oracle.succeeded:
-            wrong.append(f"it ended as {ending}")
+        noted = [one.alternative for journal in self.journals(run) for one in journal if isinstance(one, Adapted)]
+        if sorted(noted) != adaptations:
+            wrong.append(f"the adaptations in the journals are others: {sorted(noted)} and not {adaptations}")
+        if (record.state == "done") != oracle.succeeded:
+            wrong.append(f"it ended as {record.state}: {record.why}")
         return wrong
 
     def _wrong_calls(self, run: str, workflow: Workflow) -> list[str]:
         wrong, announced, withdrawn = [], Counter[tuple[str, str]](), Counter[str]()
         policies = {task.name: _policy(workflow, task.service) for task in workflow.tasks}
         for number, journal in enumerate(self.journals(run)):
-            agent, answered = "", set[str]()
+            agent, answered, failed = "", set[str](), dict[str, int]()
             for one in journal:
-                if isinstance(one, Opened):
+                if isinstance(one, ShardTaken):
                     agent = one.agent
-                elif isinstance(one, Called):
-                    announced[agent, one.key] += 1
-                    if one.key in answered:
-                        wrong.append(f"place {number}: {one.key} has an answer and is called again by {agent}")
-                elif isinstance(one, Answered):
-                    answered.add(one.key)
-                elif isinstance(one, Withdrawn):
-                    withdrawn[one.key] += 1
+                elif isinstance(one, CallStarted):
+                    announced[agent, one.call] += one.attempt == 1
+                    if one.call in answered:
+                        wrong.append(f"shard {number}: {one.call} has an answer and is called again by {agent}")
+                    if one.attempt > 1 and failed.pop(one.call, 0) != one.attempt - 1:
+                        wrong.append(f"shard {number}: {one.call} is tried again, and no failure is noted before")
+                elif is_answer(one):
+                    answered.add(one.call)
+                elif isinstance(one, CallFailed):
+                    failed[one.call] = one.attempts
+                elif isinstance(one, CallLost):
+                    withdrawn[one.call] += 1
         seen, made = Counter[str](), Counter[tuple[str, str]]()
         for line in sorted(self.lines(), key=lambda one: one.began):
             name, _, key = line.key.partition("/")
@@ -262,25 +272,30 @@ class World:
         return sum(count - 1 for count in made.values())
 
     def seconds_to_progress(self, run: str, name: str) -> list[float]:
-        """Say how long after an agent's death somebody made a call for each of its places that had calls out."""
+        """Say how long after an agent's death somebody made a call for each of its shards that had calls out."""
         monotonic, wall = self.killed[name]
         began = {(one.agent, one.key.partition("/")[2]): one.began for one in reversed(self.lines())}
         found = []
         for journal in self.journals(run):
             holder, out, later = "", set[str](), None
             for one in journal:
-                if isinstance(one, Opened):
+                if isinstance(one, ShardTaken):
                     if holder == name and out and one.at > wall:
                         later = one.agent
                     holder = one.agent
-                elif isinstance(one, Called):
-                    if later == holder and (later, one.key) in began:
-                        found.append(began[later, one.key] - monotonic)
+                elif isinstance(one, CallStarted):
+                    if later == holder and (later, one.call) in began:
+                        found.append(began[later, one.call] - monotonic)
                         break
-                    out.add(one.key)
-                elif isinstance(one, Answered):
-                    out.discard(one.key)
+                    out.add(one.call)
+                elif is_answer(one):
+                    out.discard(one.call)
         return found
+
+
+def is_answer(event: Any) -> TypeGuard[CallAnswered | CallFailed]:
+    """Whether a call has ended by an event, so that nobody makes it again."""
+    return isinstance(event, CallAnswered) or (isinstance(event, CallFailed) and event.is_last)
 
 
 def _task(key: str) -> str:
@@ -314,7 +329,7 @@ def killed_at_random(world: World, run: str, *runs: str, seed: int, kills: int, 
     next_at = rnd.randrange(calls)
     end = time.monotonic() + MAX_SECONDS
     out = [run, *runs]
-    while out := [one for one in out if ending_of(world.store, one) is None]:
+    while out := [one for one in out if not world.is_over(one)]:
         assert time.monotonic() < end, f"seed {seed}: {out} are not over\n{world.words()}"
         time.sleep(rnd.uniform(0.0, 0.02))
         lines = world.lines()

@@ -18,10 +18,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from solvent.runs.records import read_journal
-from solvent.runs.records.entries import Answered
-from solvent.runs.records.runs import log_of
+from solvent.runs.journal import read_journal
+from solvent.runs.registry import journal_of
 from solvent.store import open_store
+from tests.live.agents_world import is_answer
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def calls_of(folder: Path) -> list[list[str]]:
 def answered_in(folder: Path) -> set[str]:
     """Give the calls that have an answer in the record."""
     with open_store(str(folder / ".solvent" / "store.db")) as store:
-        return {f"{RUN}/{one.key}" for _, one in read_journal(store, log_of(RUN)) if isinstance(one, Answered)}
+        return {f"{RUN}/{one.call}" for _, one in read_journal(store, journal_of(RUN)) if is_answer(one)}
 
 
 def weather(folder: Path, seed: int, *, max_calls: int = 8, words: tuple[str, ...] = ()) -> Storm:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.runs.records.entries import Called, Retried
+from solvent.runs.events import CallStarted
 from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_services import PAUSE, SERVICES
 from tests.live.agents_world import World, until
@@ -14,7 +14,7 @@ def test_attempts_that_failed_before_a_death_count_after_it() -> None:
     with World() as world:
         world.submit("run", workflow)
         [first] = world.start()
-        until(lambda: sum(isinstance(one, Retried) for one in world.journals("run")[0]) == 2, world.words)
+        until(lambda: [one.attempt for one in _started(world)] == [1, 2, 3], world.words)
         world.kill(first)
         world.start()
         assert world.until_over("run").state == "failed"
@@ -53,4 +53,8 @@ def test_a_call_survives_the_deaths_of_several_agents_though_it_is_never_retried
         world.start()
         assert world.until_over("run").state == "done"
         assert [line.is_repeated for line in world.lines()] == [False, True, True, True]
-        assert sum(isinstance(one, Called) for one in world.journals("run")[0]) == 4
+        assert [one.attempt for one in _started(world)] == [1, 1, 1, 1]
+
+
+def _started(world: World) -> list[CallStarted]:
+    return [one for one in world.journals("run")[0] if isinstance(one, CallStarted)]

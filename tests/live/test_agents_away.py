@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import Any
 
-from solvent.runs.records.entries import Called, Opened
+from solvent.runs.events import CallStarted, ShardTaken
 from solvent.workflows.model import Result, Task, Value, Workflow
 from tests.live.agents_services import SERVICES
 from tests.live.agents_world import Member, World, until
@@ -31,12 +31,12 @@ def test_calls_go_on_while_the_store_cannot_be_written() -> None:
             until(partial(_says_often, member, "store", count), member.said)
             time.sleep(0.5)
             resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE, limits)
-            opened = len(_all(world, Opened))
+            opened = len(_all(world, ShardTaken))
             until(partial(_is_opened_again, world, opened), member.said)
         world.until_over("run")
         made = [line.key for line in world.lines() if not line.key.endswith("/S0")]
         assert sorted(made) == sorted(set(made))
-        assert len([one for one in _all(world, Called) if one.key != "S0"]) == len(made)
+        assert len([one for one in _all(world, CallStarted) if one.call != "S0"]) == len(made)
         assert world.check("run", workflow) == []
 
 
@@ -45,7 +45,7 @@ def _says_often(member: Member, word: str, count: int) -> bool:
 
 
 def _is_opened_again(world: World, count: int) -> bool:
-    return len(_all(world, Opened)) > count
+    return len(_all(world, ShardTaken)) > count
 
 
 def _all(world: World, kind: type) -> list[Any]:

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from solvent.runs.agents.plans import end, log_to
-from solvent.runs.records.entries import Ended
+from solvent.runs.events import Ended
+from solvent.runs.registry import end, messages_of
 from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_services import PAUSE, SERVICES
 from tests.live.agents_workflows import chain
@@ -38,7 +38,7 @@ def test_a_run_that_cannot_go_on_is_over_though_who_notes_it_dies() -> None:
         world.submit(RUN, workflow)
         [first] = world.start(variant="undone", **{PAUSE: "60"})
         world.until_calls(1)
-        world.store.append(log_to(RUN), b"nonsense")
+        world.store.append(messages_of(RUN), b"nonsense")
         until(lambda: not first.is_running, world.words)
         assert any(isinstance(one, Ended) for journal in world.journals(RUN) for one in journal)
         world.start()

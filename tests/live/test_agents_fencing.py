@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from solvent.runs.agents.looking import see_run
-from solvent.runs.records.entries import Called, Opened
+from solvent.runs.events import CallStarted, ShardTaken
 from solvent.store.leases import AGENTS
 from solvent.workflows.model import Alternative, Result, Task, Value, Workflow
 from tests.live.agents_faults import together
@@ -36,7 +36,7 @@ def test_one_that_was_stopped_leaves_a_place_to_who_has_it_by_then(back_end: str
         assert world.until_over(RUN).state == "done"
         assert [line.agent for line in world.lines()] == [new.name]
         [journal] = world.journals(RUN)
-        assert [one.agent for one in journal if isinstance(one, Opened)][-1] == new.name
+        assert [one.agent for one in journal if isinstance(one, ShardTaken)][-1] == new.name
         assert old.is_running
 
 
@@ -58,13 +58,13 @@ def test_a_call_that_was_called_off_after_a_death_is_not_made_again() -> None:
         world.start(variant="lacking:once")
         world.until_calls(3)
         world.start()
-        ending = world.until_over(RUN)
+        record = world.until_over(RUN)
         report = world.report(RUN, workflow)
         assert report is not None
         assert [line.agent for line in world.lines() if line.key == f"{RUN}/long"] == [first.name]
-        called = [one.key for journal in world.journals(RUN) for one in journal if isinstance(one, Called)]
+        called = [one.call for journal in world.journals(RUN) for one in journal if isinstance(one, CallStarted)]
         assert called.count("long") == 1
-        assert (ending.state, report.states["long"]) == ("failed", "replaced")
+        assert (record.state, report.states["long"]) == ("failed", "replaced")
 
 
 def test_one_that_cannot_open_a_place_leaves_it_to_others() -> None:
@@ -95,5 +95,5 @@ def test_a_run_that_nobody_can_open_fails_and_says_why() -> None:
         assert {one.agent for one in told.refusals} <= {one.name for one in unable}
         assert all("does not read" in one.why for one in told.refusals)
         world.kill(last)
-        ending = world.until_over(RUN)
-        assert (ending.state, "does not read" in ending.text) == ("failed", True)
+        record = world.until_over(RUN)
+        assert (record.state, "does not read" in record.why) == ("failed", True)

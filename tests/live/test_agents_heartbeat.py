@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.runs.records.entries import Opened
+from solvent.runs.events import ShardTaken
 from solvent.store.leases import AGENTS
 from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_faults import RUN, together
@@ -62,7 +62,7 @@ def _called_once(world: World) -> None:
     assert world.until_over(RUN).state == "done"
     assert [line.is_repeated for line in world.lines()] == [False]
     [journal] = world.journals(RUN)
-    assert sum(isinstance(one, Opened) for one in journal) == 1
+    assert sum(isinstance(one, ShardTaken) for one in journal) == 1
 
 
 def test_a_service_may_keep_the_lock_of_the_interpreter() -> None:
@@ -92,7 +92,7 @@ def test_nobody_is_presumed_dead_while_nobody_can_write() -> None:
             time.sleep(2.5 * MIN_LEASE)
             other.execute("ROLLBACK")
         time.sleep(MIN_LEASE)
-        assert [sum(isinstance(one, Opened) for one in journal) for journal in world.journals(RUN)] == [1, 1]
+        assert [sum(isinstance(one, ShardTaken) for one in journal) for journal in world.journals(RUN)] == [1, 1]
 
 
 def test_the_heartbeat_dies_with_its_agent() -> None:

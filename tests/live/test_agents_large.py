@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from solvent.errors import StoreError
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.plans import log_at, plan_of, report_of, submit
-from solvent.runs.records import Journal, read_journal
-from solvent.runs.records.entries import Called, Opened
+from solvent.runs.agents.shards import submit
+from solvent.runs.closing import report_of
+from solvent.runs.events import CallStarted, ShardTaken
+from solvent.runs.journal import Journal, read_journal
+from solvent.runs.registry import existing, journal_of
 from solvent.store import Append, open_store
 from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
 from tests.live.store_servers import server
@@ -47,13 +50,13 @@ def test_many_calls_are_one_record(url: str) -> None:
     keys = [f"{'name' * 30}[{number}]" for number in range(12_000)]
     with open_store(url) as store:
         assert store.max_record_bytes < MAX_PAYLOAD_BYTES < sum(map(len, keys))
-        journal = Journal(store, "runs/many/journal", "me")
+        journal = Journal(store, journal_of("many"), "me")
         journal.open()
         for key in keys:
-            journal.called(key)
+            journal.note(CallStarted(key, "name" * 30, time.time()))
         journal.commit()
         found = [one for _, one in read_journal(store, journal.log)]
-    assert [type(found[0]), *(one.key for one in found if isinstance(one, Called))] == [Opened, *keys]
+    assert [type(found[0]), *(one.call for one in found if isinstance(one, CallStarted))] == [ShardTaken, *keys]
 
 
 def test_what_is_too_large_is_refused_alone(url: str) -> None:
@@ -78,8 +81,6 @@ def test_each_over_many_items_is_run_by_agents(url: str) -> None:
         with AgentsHere(store, offers_of([flow])) as agents:
             assert end_of(store, "large").state == "failed"
         assert not [one for one in agents.told if "store" in one]
-        noted = [one for _, one in read_journal(store, log_at("large", 0)) if isinstance(one, Called)]
-        plan = plan_of(store, "large")
-        assert plan is not None
-        report = report_of(store, "large", flow, plan.places)
+        noted = [one for _, one in read_journal(store, journal_of("large", 0)) if isinstance(one, CallStarted)]
+        report = report_of(store, existing(store, "large"), flow)
         assert (len(noted), report is not None and report.failures[0].task) == (ITEMS + 1, "each_one")

@@ -161,7 +161,7 @@ def _hurt(world: World, three: Cluster, rnd: random.Random) -> int:
     """Kill servers and agents in turn until a run is over; give how many."""
     count, down = 0, None
     end = time.monotonic() + 600
-    while world.store.get("runs/run/end") is None:
+    while not world.is_over("run"):
         assert time.monotonic() < end, world.words()
         time.sleep(rnd.uniform(0.5, 2.0))
         if down is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from solvent.runs.records.entries import Called
+from solvent.runs.events import CallStarted
 from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_member import JOBS
 from tests.live.agents_services import PAUSE, SERVICES
@@ -26,7 +26,9 @@ def test_tasks_that_never_began_are_not_lost_with_agents() -> None:
             [member] = world.start(**{PAUSE: "60"})
             world.until_calls(before + JOBS)
             world.kill(member)
-        noted = Counter(one.key for journal in world.journals("run") for one in journal if isinstance(one, Called))
+        noted = Counter(
+            one.call for journal in world.journals("run") for one in journal if isinstance(one, CallStarted)
+        )
         began = Counter(line.key.partition("/")[2] for line in world.lines())
         # Those that were noted and had no thread yet are few.
         assert noted.total() - began.total() <= 3 * JOBS
@@ -37,7 +39,7 @@ def test_tasks_that_never_began_are_not_lost_with_agents() -> None:
 
 
 def test_agents_that_come_later_get_their_share() -> None:
-    """One agent has all places of many tasks; three that come when it has begun make calls, too, each of them."""
+    """One agent has all shards of many tasks; three that come when it has begun make calls, too, each of them."""
     # More than the first agent can do before the others are there, however busy the machine is.
     with World(pause=0.5, ttl=3.0) as world:
         world.submit("run", independent(1000))
@@ -56,5 +58,5 @@ def test_a_call_waits_for_its_turn_without_being_noted() -> None:
         world.start()
         world.until_calls(JOBS)
         until(lambda: bool(world.journals("run")))
-        noted = [one for journal in world.journals("run") for one in journal if isinstance(one, Called)]
+        noted = [one for journal in world.journals("run") for one in journal if isinstance(one, CallStarted)]
         assert len(noted) == JOBS

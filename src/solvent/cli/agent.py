@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
     from solvent.runs.agents.agent import Agent
     from solvent.runs.agents.offers import Offers
-    from solvent.runs.agents.plans import Plan
     from solvent.runs.agents.telling import Told
     from solvent.runs.observing.agent import AgentMetrics
     from solvent.runs.observing.tracing import RunTrace
+    from solvent.runs.registry import RunRecord
     from solvent.services.observer import CallObserver
     from solvent.store import Store
 
@@ -248,11 +248,12 @@ class Observed:
             if trace is not None and told.event != "over":
                 trace.end(told.event, "" if told.event == "done" else told)
 
-    def observe(self, run: str, plan: Plan) -> CallObserver | None:
+    def observe(self, record: RunRecord) -> CallObserver | None:
         """Return the call observer of a run."""
+        run = record.run
         found: list[CallObserver] = []
         if self._tracing is not None:
-            self._traces[run] = trace = self._tracing.run(run, plan.name, plan.created)
+            self._traces[run] = trace = self._tracing.run(run, record.workflow, record.created)
             found.append(trace)
         if self._metrics is not None:
             found.append(self._metrics.observer())

@@ -219,10 +219,10 @@ def add_agents(parser: Any) -> None:
     parser.add_argument("--ttl", type=seconds, metavar="S", help=says)
 
 
-def add_places(parser: Any) -> None:
-    """Add --places."""
-    says = "into how many places, with one agent each, the workflow is divided (default: by its size)"
-    parser.add_argument("--places", type=at_least(1), metavar="N", help=says)
+def add_shards(parser: Any) -> None:
+    """Add --shards."""
+    says = "into how many shards, with one agent each, the workflow is divided (default: by its size)"
+    parser.add_argument("--shards", type=at_least(1), metavar="N", help=says)
 
 
 def add_wfformat(parser: Any) -> None:

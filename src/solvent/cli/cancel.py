@@ -6,24 +6,22 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from solvent.cli.agent_runs import find_run_of_agents, list_runs
 from solvent.cli.arguments import add_format, add_store, parser_for, seconds
-from solvent.cli.records import add_run, card_as_json, open_records, said_store
+from solvent.cli.records import add_run, open_records, record_as_json, said_store
 from solvent.cli.render import write, write_json
-from solvent.cli.status import find_program, list_programs, state_of_program
+from solvent.cli.status import OPEN, list_programs, program_meant, state_of_program
 from solvent.errors import Misuse, RecordProblem
 from solvent.runs.nodes.shared import HALTED
-from solvent.runs.records.runs import all_runs, cancel, find
+from solvent.runs.registry import cancel, existing, find, list_runs
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from solvent.runs.nodes.shared import Board
     from solvent.store import Store
 
 LOOK_SECONDS = 0.05
 WAIT_SECONDS = 10.0
-_OPEN = frozenset({"submitted", "not over"})
-"""The states of open runs in lists: of agents, and of programs."""
 
 
 def main(arguments: list[str]) -> int:
@@ -35,27 +33,25 @@ def main(arguments: list[str]) -> int:
             if not options.yes and not _is_meant(options):
                 write("no run was cancelled")
                 return 1
-        code = _cancel_agents(store, options)
-        if code is None:
-            code = _cancel_program(store, options)
-        if code is not None:
-            return code
-        card = find(store, options.run)
-        had_ended = card.has_ended
-        is_done = had_ended or cancel(store, card)
+        program = program_meant(store, options.run)
+        if program is not None:
+            return _halt(program, options)
+        record = find(store, options.run)
+        had_ended = record.has_ended
+        is_done = had_ended or cancel(store, record, "by `solvent cancel`")
         until = time.monotonic() + options.wait
         while not is_done and time.monotonic() < until:
             time.sleep(LOOK_SECONDS)
-            is_done = find(store, card.run).has_ended
-        card = find(store, card.run)
+            is_done = existing(store, record.run).has_ended
+        record = existing(store, record.run)
     if options.format == "json":
-        write_json(card_as_json(card))
+        write_json(record_as_json(record))
     elif had_ended:
-        write(f"{card.run} had ended before: {card.state}")
+        write(f"{record.run} had ended before: {record.state}")
     elif is_done:
-        write(f"{card.run}: {card.state}")
+        write(f"{record.run}: {record.state}")
     else:
-        write(f"{card.run} was asked to end, and has not ended yet: {card.holder} runs it")
+        write(f"{record.run} was asked to end, and has not ended yet: {record.holder} runs it")
     return 0 if is_done else 3
 
 
@@ -75,9 +71,8 @@ def parser() -> ArgumentParser:
 
 def _latest_open(store: Store) -> str:
     """Return the name of the run that began last and has not ended: by one process, by agents, or over nodes."""
-    began = [(card.created, card.run) for card in all_runs(store) if not card.has_ended]
-    listed = [*list_runs(store, {}), *list_programs(store, {})]
-    began += [(one["created"], one["run"]) for one in listed if one["state"] in _OPEN]
+    began = [(record.created, record.run) for record in list_runs(store) if not record.has_ended]
+    began += [(one["created"], one["run"]) for one in list_programs(store, {}) if one["state"] == OPEN]
     if not began:
         raise RecordProblem("R401", f"no run in {store.url} is left to cancel", hint="`solvent status` lists all runs")
     return max(began)[1]
@@ -93,30 +88,8 @@ def _is_meant(options: Namespace) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _cancel_agents(store: Store, options: Namespace) -> int | None:
-    """Cancel a run of agents; return None if there is none."""
-    from solvent.runs.agents.plans import end, ending_of
-
-    run = find_run_of_agents(store, options.run)
-    if run is None:
-        return None
-    had = ending_of(store, run)
-    if had is None:
-        end(store, run, "cancelled", "by `solvent cancel`")
-    now = ending_of(store, run)
-    assert now is not None
-    if options.format == "json":
-        write_json({"run": run, "state": now.state, "ended": now.at})
-    else:
-        write(f"{run} had ended before: {had.state}" if had is not None else f"{run}: {now.state}")
-    return 0
-
-
-def _cancel_program(store: Store, options: Namespace) -> int | None:
-    """Halt a program; return None if there is none."""
-    board = find_program(store, options.run)
-    if board is None:
-        return None
+def _halt(board: Board, options: Namespace) -> int:
+    """Halt a program."""
     is_new = board.end(HALTED)
     state = state_of_program(board.look())
     if options.format == "json":

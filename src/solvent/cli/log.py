@@ -2,7 +2,7 @@
 
     {"time": "2026-11-16T21:40:03.127Z", "level": "info", "event": "taken", "agent": "a-7f", "run": "r", "says": "..."}
 
-Every object has `time`, `level`, `event` and `says`; `agent`, `run`, `place`, `task`, `service`, `attempt` and `state`
+Every object has `time`, `level`, `event` and `says`; `agent`, `run`, `shard`, `task`, `service`, `attempt` and `state`
 where they apply. Secrets in addresses are not shown.
 """
 
@@ -59,7 +59,7 @@ class Log:
 
     def hear(self, told: Told) -> None:
         """Write what an agent reports."""
-        more = {"taken_from": told.taken_from, "place": told.place}
+        more = {"taken_from": told.taken_from, "shard": told.shard}
         self.tell(told.event, told, level=told.level, run=told.run, **more)
 
     def observer(self, run: str) -> _LoggedCalls:

@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.cli.agent_runs import happened, latest_run
 from solvent.cli.arguments import add_format, add_store, parser_for
-from solvent.cli.records import add_run, local_time, open_records
+from solvent.cli.records import add_run, local_time, named_or_latest, open_records
 from solvent.cli.render import shortened, write, write_json
 from solvent.errors import Misuse, nearest
-from solvent.runs.records.history import history
-from solvent.runs.records.runs import find
+from solvent.runs.projection import Adaptation, CallChanged, Follower, Over, Signal, Taken
+from solvent.runs.registry import task_names
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
+    from collections.abc import Iterator
 
-    from solvent.cli.agent_runs import Told
-    from solvent.runs.records.history import Happening
+    from solvent.runs.projection import Change
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
 
-_STYLES = {"done": "green", "failed": "bold red", "cancelled": "yellow", "called": "cyan", "ended": "bold"}
+_STYLES = {
+    "done": "green", "failed": "bold red", "cancelled": "yellow", "called": "cyan", "adapted": "yellow",
+    "ended": "bold",
+}  # fmt: skip
+_SHOWN = frozenset({"called", "retried", "attempted", "done", "failed", "cancelled"})
+
+
+class Line(NamedTuple):
+    """One thing that happened."""
+
+    seconds: float
+    kind: str
+    #: The call, the signal, the alternative, or who takes the run.
+    what: str
+    task: str = ""
+    text: str = ""
+    attempts: int = 0
+    #: Of a call: whether it had been made before; of who takes a shard: whether another had it before.
+    is_again: bool = False
+    shard: int | None = None
 
 
 def main(arguments: list[str]) -> int:
     """Show what happened."""
     options = parser().parse_args(arguments)
     with open_records(options) as store:
-        options.run = options.run or latest_run(store)
-        run, created, tasks, told = happened(store, options) or _of_one_process(store, options)
+        record = named_or_latest(store, options.run)
+        tasks = task_names(store, record)
         if options.task is not None and options.task not in tasks:
-            hint = nearest(options.task, tasks) or f"`solvent status {run}` lists its tasks"
-            raise Misuse("H318", f"the run `{run}` has no task `{options.task}`", hint=hint)
-        found = (one for one in told if options.task is None or one.task == options.task)
+            hint = nearest(options.task, tasks) or f"`solvent status {record.run}` lists its tasks"
+            raise Misuse("H318", f"the run `{record.run}` has no task `{options.task}`", hint=hint)
+        lines = [one for one in _lines(store, record) if options.task is None or one.task == options.task]
         if options.format == "json":
-            write_json({"run": run, "events": [_as_json(one) for one in found]})
+            write_json({"run": record.run, "events": [_as_json(one, record.created) for one in lines]})
         else:
-            for one in found:
-                _write(one, created)
+            for one in lines:
+                _write(one, record.created)
     return 0
 
 
@@ -51,30 +70,58 @@ def parser() -> ArgumentParser:
     return parser
 
 
-def _of_one_process(store: Store, options: Namespace) -> Told:
-    card = find(store, options.run)
-    return card.run, card.created, card.tasks, history(store, card)
+def _lines(store: Store, record: RunRecord) -> list[Line]:
+    """Return what happened, in the order of the clocks of those who wrote it down."""
+    follower = Follower(store, record)
+    found = [line for change in follower.news() for line in _line(change, record)]
+    if record.has_ended:
+        found += [line for change in follower.view.end(record) for line in _line(change, record)]
+    # Stable: what is in one journal stays in order unless a clock went back.
+    return sorted(found, key=lambda one: one.seconds)
 
 
-def _write(one: Happening, created: float) -> None:
-    after = max(0.0, one.at - created)
+def _line(change: Change, record: RunRecord) -> Iterator[Line]:
+    match change:
+        case CallChanged(call, what, at, text) if what in _SHOWN:
+            attempts = call.attempts if what in {"done", "failed", "cancelled"} else 0
+            yield Line(at, what, call.call, call.task, text, attempts, is_again=what == "called" and call.is_repeated)
+        case Taken(at, agent, shard, is_again):
+            yield Line(at, "taken", agent, is_again=is_again, shard=shard if record.by_agents else None)
+        case Signal(at, name):
+            yield Line(at, "signal", name)
+        case Adaptation(at, alternative, because, cause, replaced, by):
+            said = f"{', '.join(by)} instead of {', '.join(replaced)}: {cause}"
+            yield Line(at, "adapted", alternative, because, said)
+        case Over(at, state, why):
+            yield Line(at, "ended", state, text=why)
+        case _:
+            return
+
+
+def _write(one: Line, created: float) -> None:
+    where = "" if one.shard is None else f" shard {one.shard}"
     words = {
-        "opened": f"{one.what} continues" if one.is_again else f"{one.what} begins",
+        "taken": f"{one.what} continues{where}" if one.is_again else f"{one.what} begins{where}",
         "called": f"{one.what} called" + (" again" if one.is_again else ""),
+        "attempted": f"{one.what} failed, to be retried",
         "signal": f"signal {one.what}",
+        "adapted": f"{one.what} takes over",
         "ended": f"the run is {one.what}",
     }.get(one.kind, f"{one.what} {one.kind}")
     tried = f" at attempt {one.attempts}" if one.attempts > 1 else ""
     text = f": {shortened(one.text)}" if one.text else ""
-    write((f"{local_time(one.at)} {after:9.2f} s  ", "dim"), (words, _STYLES.get(one.kind, "")), f"{tried}{text}")
+    when = f"{local_time(created + one.seconds)} {one.seconds:9.2f} s  "
+    write((when, "dim"), (words, _STYLES.get(one.kind, "")), f"{tried}{text}")
 
 
-def _as_json(one: Happening) -> dict[str, Any]:
-    found: dict[str, Any] = {"at": one.at, "event": one.kind}
+def _as_json(one: Line, created: float) -> dict[str, Any]:
+    found: dict[str, Any] = {"at": created + one.seconds, "event": one.kind}
     if one.task:
-        found |= {"task": one.task, "call": one.what}
+        found |= {"task": one.task, ("alternative" if one.kind == "adapted" else "call"): one.what}
     else:
         found["what"] = one.what
+    if one.shard is not None:
+        found["shard"] = one.shard
     if one.kind == "called":
         found["again"] = one.is_again
     if one.attempts:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from solvent.runs.records.cards import RunCard
-    from solvent.runs.records.runs import HeldRun
+    from solvent.runs.held_run import HeldRun
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
@@ -49,8 +49,8 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
             if options.no_record and getattr(options, name):
                 raise Misuse("H313", f"`--{name.replace('_', '-')}` does not go with --no-record")
         return None
-    from solvent.runs.records.cards import RunOptions
-    from solvent.runs.records.runs import new_run
+    from solvent.runs.held_run import new_run
+    from solvent.runs.registry import RunOptions
     from solvent.store import open_store
     from solvent.values import codec
 
@@ -162,12 +162,11 @@ def open_patiently(url: str, *, is_durable: bool) -> Store:
             is_told = True
 
 
-def state_of(card: RunCard) -> str:
-    """Return the state of a run; one whose process died is `interrupted`."""
-    from solvent.runs.records.holders import is_there
+def named_or_latest(store: Store, name: str | None) -> RunRecord:
+    """Return the run that a command names, or the one that began last."""
+    from solvent.runs.registry import find, latest
 
-    is_lost = card.state == "running" and (card.holder is None or is_there(card.holder) is False)
-    return "interrupted" if is_lost else card.state
+    return find(store, name) if name else latest(store)
 
 
 def said_store(options: Namespace) -> str:
@@ -192,10 +191,10 @@ def add_store_to_hint(error: SolventError, options: Namespace) -> None:
 
 def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
     """Print how to resume a run."""
-    if held.card.hindrance:
-        write(f"it cannot be resumed: {held.card.hindrance}", to=sys.stderr)
+    if held.record.hindrance:
+        write(f"it cannot be resumed: {held.record.hindrance}", to=sys.stderr)
         return
-    how = f"solvent resume {held.card.run}{said_store(options)}"
+    how = f"solvent resume {held.record.run}{said_store(options)}"
     write("to continue it: ", (how, "bold"), to=sys.stderr)
 
 
@@ -206,7 +205,7 @@ def tell_of_record(held: HeldRun, run: Any, options: Namespace) -> None:
         more = ", ..." if len(names) > _MAX_NAMES else ""
         said = f"{counted(len(names), 'answer')} not recorded: not data ({', '.join(names[:_MAX_NAMES])}{more}); "
         write(said + "if the run is resumed, these calls are repeated", to=sys.stderr)
-    if not held.card.has_ended:
+    if not held.record.has_ended:
         tell_how_to_resume(held, options)
 
 
@@ -221,21 +220,26 @@ def local_time(at: float) -> str:
         return "at no time"
 
 
-def card_as_json(card: RunCard) -> dict[str, Any]:
+def record_as_json(record: RunRecord) -> dict[str, Any]:
     """Return the record of a run as JSON."""
     found: dict[str, Any] = {
-        "run": card.run,
-        "workflow": card.workflow,
-        "state": state_of(card),
-        "file": card.file,
-        "folder": card.folder,
-        "created": card.created,
-        "tasks": len(card.tasks),
+        "run": record.run,
+        "workflow": record.workflow,
+        "state": record.status,
+        "agents": record.by_agents,
+        "created": record.created,
+        "tasks": record.tasks,
     }
-    if card.ended:
-        found["ended"] = card.ended
-    if card.holder is not None:
-        found["holder"] = {"host": card.holder.host, "process": card.holder.process}
-    if card.hindrance:
-        found["hindrance"] = card.hindrance
+    if not record.by_agents:
+        found |= {"file": record.file, "folder": record.folder}
+    if record.ended:
+        found["ended"] = record.ended
+    if record.why:
+        found["text"] = record.why
+    if record.successor:
+        found["successor"] = record.successor
+    if record.holder is not None:
+        found["holder"] = {"host": record.holder.host, "process": record.holder.process}
+    if record.hindrance:
+        found["hindrance"] = record.hindrance
     return found

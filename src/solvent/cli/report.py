@@ -6,7 +6,6 @@ import math
 import sys
 from collections import Counter
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import counted, shortened, show_error, write, write_json
@@ -17,10 +16,9 @@ from solvent.values.text import form_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
+    from datetime import datetime
 
     from solvent.cli.render import Piece
-    from solvent.runs.records.history import Happening
     from solvent.runs.report import Failed, Report
     from solvent.workflows.model import Workflow
 
@@ -270,18 +268,3 @@ def write_trace(workflow: Workflow, report: Report, began: datetime, path: str) 
         version=__version__,
     )
     write_whole(path, json.dumps(export_run(workflow, record), indent=1, ensure_ascii=False) + "\n")
-
-
-def write_recorded_trace(
-    workflow: Workflow, report: Report, created: float, told: Iterable[Happening], path: str
-) -> None:
-    """Write a run that was recorded as a trace, with the times of its record: agents have clocks of their own."""
-    from solvent.runs.records.timing import times_of
-    from solvent.runs.report import Timing
-
-    report.timings = {}
-    # Of several calls of a task the last one counts, as in a run of this process.
-    for span in times_of(told, created).spans:
-        ended = report.seconds if span.ended is None else span.ended
-        report.timings[span.task] = Timing(span.began, max(span.began, ended), span.attempts)
-    write_trace(workflow, report, datetime.fromtimestamp(created, UTC), path)

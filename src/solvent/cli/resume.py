@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.cli.agent_runs import latest_of_agents
 from solvent.cli.arguments import (
     add_agents,
     add_format,
@@ -21,22 +20,22 @@ from solvent.cli.arguments import (
     parser_for,
     seconds,
 )
-from solvent.cli.records import add_run, card_as_json, local_time, open_records
+from solvent.cli.records import add_run, local_time, open_records, record_as_json
 from solvent.cli.render import write, write_json
-from solvent.cli.report import plain, write_recorded_trace, write_results
+from solvent.cli.report import plain, write_results, write_trace
 from solvent.cli.run_agents import resume_by_agents
 from solvent.cli.run_workflow import execute
 from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
-from solvent.errors import RecordProblem
-from solvent.runs.records.cards import digest_of, report_of, summary_of
-from solvent.runs.records.history import history
-from solvent.runs.records.runs import find, latest, resume
-from solvent.values import codec
+from solvent.errors import AgentProblem, RecordProblem
+from solvent.runs.closing import report_of
+from solvent.runs.held_run import resume
+from solvent.runs.projection import view_of
+from solvent.runs.registry import digest_of, find, inputs_of, is_left, latest, signals_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from solvent.runs.records.cards import RunCard
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
@@ -45,25 +44,25 @@ def main(arguments: list[str]) -> int:
     """Continue a run."""
     options = parser().parse_args(arguments)
     with open_records(options) as store:
-        options.run = options.run or _latest(store)
-        code = resume_by_agents(store, options)
-        if code is not None:
-            return code
+        record = find(store, options.run) if options.run else latest(store, is_left)
+        if record.by_agents:
+            return resume_by_agents(store, record, options)
+        if options.agents:
+            raise AgentProblem("A104", "`--agents` resumes runs that were submitted to agents, and this is not one")
         refuse(options, ("scale",), "is for agents that are started here, and this run has none: it keeps its scale")
-        card = find(store, options.run)
-        if card.has_ended:
-            return _tell_end(store, card, options)
-        held = resume(store, card, takes_over=options.take_over)
+        if record.has_ended:
+            return _tell_end(store, record, options)
+        held = resume(store, record, takes_over=options.take_over)
         try:
-            workflow = workflow_of(card, options.file)
+            workflow = workflow_of(record, options.file)
         except BaseException:
             held.leave()
             raise
-        options.jobs = options.jobs or card.options.jobs
-        options.processes = options.processes or card.options.processes
-        options.signal = [tuple(one) for one in codec.decode(card.options.signals)] if card.options.signals else []
-        folder = folder_of(options.file or card.file)
-        return execute(workflow, folder, options, inputs=codec.decode(card.inputs), held=held)
+        options.jobs = options.jobs or record.options.jobs
+        options.processes = options.processes or record.options.processes
+        options.signal = signals_of(record)
+        folder = folder_of(options.file or record.file)
+        return execute(workflow, folder, options, inputs=inputs_of(store, record), held=held)
 
 
 def parser() -> ArgumentParser:
@@ -87,61 +86,49 @@ def parser() -> ArgumentParser:
     return parser
 
 
-def _latest(store: Store) -> str:
-    """Return the name of the latest run that was stopped: of one process, or of agents."""
-    of_agents = latest_of_agents(store)
-    try:
-        card = latest(store)
-    except RecordProblem:
-        if of_agents is None:
-            raise
-        return of_agents[1]
-    is_later = of_agents is not None and (card.has_ended or of_agents[0] > card.created)
-    return of_agents[1] if of_agents is not None and is_later else card.run
-
-
-def workflow_of(card: RunCard, file: str | None) -> Workflow:
+def workflow_of(record: RunRecord, file: str | None) -> Workflow:
     """Load the workflow of a run, in the folder of the run, and check that it has not changed."""
     if file is None:
         try:
-            os.chdir(card.folder)
+            os.chdir(record.folder)
         except OSError as error:
-            said = f"the folder of the run `{card.run}` cannot be entered: {card.folder}: {error.strerror}"
+            said = f"the folder of the run `{record.run}` cannot be entered: {record.folder}: {error.strerror}"
             raise RecordProblem("R404", said, hint="name the file of its workflow: --file WORKFLOW") from None
-    given = file or card.file
+    given = file or record.file
     if not os.path.exists(given.partition(".py:")[0] + (".py" if ".py:" in given else "")):  # noqa: PTH110
-        said = f"the workflow of the run `{card.run}` is gone: there is no file {given}"
+        said = f"the workflow of the run `{record.run}` is gone: there is no file {given}"
         raise RecordProblem("R404", said, hint="name its file: --file WORKFLOW")
     # A workflow may have its name from its file.
-    workflow = msgspec.structs.replace(load_sound(given, scale=card.options.scale).workflow, name=card.workflow)
-    if digest_of(workflow) != card.digest:
-        said = f"{given} has changed since the run `{card.run}` began, and its record does not fit it"
+    workflow = msgspec.structs.replace(load_sound(given, scale=record.options.scale).workflow, name=record.workflow)
+    if digest_of(workflow) != record.digest:
+        said = f"{given} has changed since the run `{record.run}` began, and its record does not fit it"
         hint = "restore the file (or name a copy: --file WORKFLOW), or run it anew"
         raise RecordProblem("R404", said, hint=hint)
     return workflow
 
 
-def _tell_end(store: Store, card: RunCard, options: Namespace) -> int:
+def _tell_end(store: Store, record: RunRecord, options: Namespace) -> int:
     """Print the results of a run that has ended."""
     import sys
+    from datetime import UTC, datetime
 
-    summary = summary_of(store, card)
-    report = None if summary is None else report_of(card, summary)
+    report = report_of(store, record, None)
     if options.wfformat is not None:
         if report is None:
-            said = f"the record of the run `{card.run}` has no results: there is no trace to write"
+            said = f"the record of the run `{record.run}` has no results: there is no trace to write"
             raise RecordProblem("R403", said, hint="leave out --wfformat")
-        told = history(store, card)
-        write_recorded_trace(workflow_of(card, options.file), report, card.created, told, options.wfformat)
+        report.timings = view_of(store, record).timings
+        began = datetime.fromtimestamp(record.created, UTC)
+        write_trace(workflow_of(record, options.file), report, began, options.wfformat)
     if options.format == "json":
-        found: dict[str, Any] = card_as_json(card)
+        found: dict[str, Any] = record_as_json(record)
         if report is not None:
             found["results"] = {name: plain(value)[0] for name, value in report.results.items()}
-            found["states"] = report.states
+            found |= {"states": report.states, "calls": report.calls, "adaptations": report.adaptations}
         write_json(found)
     else:
         if report is not None:
             write_results(report)
-        when = local_time(card.ended)
-        write(f"nothing to resume: {card.run} has ended ({card.state}), {when}", to=sys.stderr)
-    return 0 if card.state == "done" else 1
+        when = local_time(record.ended)
+        write(f"nothing to resume: {record.run} has ended ({record.state}), {when}", to=sys.stderr)
+    return 0 if record.state == "done" else 1

@@ -16,8 +16,8 @@ from solvent.cli.arguments import (
     add_log,
     add_no_sync,
     add_otel,
-    add_places,
     add_seed,
+    add_shards,
     add_store,
     add_tls,
     add_wfformat,
@@ -45,7 +45,7 @@ _FOR_WORKFLOWS = (
     "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "store", "no_record", "no_sync", "otel",
     "log_format", "log_level",
 )  # fmt: skip
-_FOR_AGENTS = ("places",)
+_FOR_AGENTS = ("shards",)
 _FOR_NODES = (
     "state", "secret_file", "spares", "transport", "listen", "protocol", "no_local", "tls_ca", "tls_cert", "tls_key",
 )  # fmt: skip
@@ -156,7 +156,7 @@ def _add_for_workflows(parser: ArgumentParser) -> None:
     says = "FILE is a concrete workflow: call the services of this workflow"
     group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
     add_agents(group)
-    add_places(group)
+    add_shards(group)
     group = parser.add_argument_group("the record of a run")
     group.add_argument("--name", metavar="RUN", help="the name of the run (default: a new name)")
     add_store(group)

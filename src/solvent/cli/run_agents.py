@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent import offers_from
-from solvent.cli.agent_runs import find_run_of_agents, refuse_without_agents, tell_end, watch_run
+from solvent.cli.agent_runs import refuse_without_agents, tell_end, watch_run
 from solvent.cli.arguments import checked_ttl, log_words
 from solvent.cli.records import hints_with_store, open_patiently, said_store, url_of
 from solvent.cli.render import write
@@ -21,6 +21,7 @@ from solvent.errors import INTERRUPTED, AgentProblem, Misuse
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
 
 _ALONE = (
@@ -35,7 +36,7 @@ def run_by_agents(options: Namespace) -> int:
     refuse(options, _ALONE, "is for runs of one process, and not for `--agents`")
     checked_ttl(options.ttl)
     from solvent.runs.agents.submitting import give_to_agents
-    from solvent.runs.records.runs import new_name
+    from solvent.runs.registry import new_name
 
     if not is_workflow(options.file):
         raise Misuse("H313", "`--agents` is for workflows, and this is a program", hint="`--nodes N` runs a program")
@@ -46,7 +47,7 @@ def run_by_agents(options: Namespace) -> int:
     with open_patiently(url_of(options), is_durable=not options.no_sync) as store:
         run = options.name or new_name(workflow.name)
         with hints_with_store(options):
-            give_to_agents(store, run, workflow, inputs_of(options), max_places=options.places)
+            give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards)
         return watch_with_agents(store, run, options)
 
 
@@ -84,26 +85,19 @@ def _tell(run: str, options: Namespace, *, is_stopped: bool) -> None:
         write("the run continues; to watch it: ", (how, "bold"), to=sys.stderr)
 
 
-def resume_by_agents(store: Store, options: Namespace) -> int | None:
-    """Watch a run of agents again, with new agents if the options ask for some; return None for other runs."""
-    from solvent.runs.agents.looking import existing
+def resume_by_agents(store: Store, record: RunRecord, options: Namespace) -> int:
+    """Watch a run of agents again, with new agents if the options ask for some."""
     from solvent.runs.agents.offers import Offers
-    from solvent.runs.agents.plans import ending_of, successor_of
     from solvent.runs.agents.reviving import announce, lost_tasks, revive
+    from solvent.runs.registry import existing
 
-    run = find_run_of_agents(store, options.run) if options.run else None
-    if run is None:
-        if options.agents:
-            raise AgentProblem("A104", "`--agents` resumes runs that were submitted to agents, and this is not one")
-        return None
     refuse(options, _ALONE_RESUMED, "is for runs of one process, and agents have this one")
-    while successor := successor_of(store, run):
-        announce(store, run, existing(store, run), successor)
-        run = successor
-    plan, is_over = existing(store, run), ending_of(store, run) is not None
-    tasks = lost_tasks(store, run, plan)
-    if is_over and not tasks:
-        return tell_end(store, run, options)
+    while record.successor:
+        announce(store, record, record.successor)
+        record = existing(store, record.successor)
+    run, tasks = record.run, lost_tasks(store, record)
+    if record.has_ended and not tasks:
+        return tell_end(store, record, options)
     if options.agents:
         if not options.file:
             hint = "--file WORKFLOW: an agent offers the services of a file"
@@ -112,8 +106,8 @@ def resume_by_agents(store: Store, options: Namespace) -> int | None:
         refuse_without_agents(store, run)
     # Problems with services are shown here, and not in the logs of agents.
     offers = offers_from([options.file], scale=options.scale) if options.file else Offers({})
-    if is_over:
-        before, run = run, revive(store, run, plan, tasks, offers)
-        said = f"agents died during calls of {before}, more often than is allowed; it continues as "
+    if record.has_ended:
+        run = revive(store, record, tasks, offers)
+        said = f"agents died during calls of {record.run}, more often than is allowed; it continues as "
         write(said, (run, "bold"), to=sys.stderr)
     return watch_with_agents(store, run, options)

@@ -33,7 +33,7 @@ _REFUSED = {
     "trace": "reactions over nodes have no common order",
 }
 _FOR_WORKFLOWS = (
-    "input", "signal", "jobs", "processes", "scale", "wfformat", "services", "agents", "places", "name", "no_record",
+    "input", "signal", "jobs", "processes", "scale", "wfformat", "services", "agents", "shards", "name", "no_record",
     "otel", "log_format", "log_level",
 )  # fmt: skip
 _OUTSIDE_STORE = ("peers", "state", "resume", "secret_file")

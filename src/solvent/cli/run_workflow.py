@@ -23,8 +23,8 @@ from solvent.cli.workflows import folder_of, inputs_of, load_sound, load_to_run,
 from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError, StoreError
 from solvent.runs.api import signal_options
 from solvent.runs.making import run_of
-from solvent.runs.records import recorded_run
-from solvent.runs.records.history import called_again
+from solvent.runs.projection import view_of
+from solvent.runs.recorded import recorded_run
 from solvent.runs.report import problem_of, state_of
 from solvent.runs.workflow import FUNCTIONS
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from solvent.engine.reaction import Reaction
     from solvent.engine.trace import Recorder
     from solvent.lang.solution import Solution
+    from solvent.runs.held_run import HeldRun
     from solvent.runs.observing.tracing import RunTrace
-    from solvent.runs.records.runs import HeldRun
     from solvent.runs.report import Report
     from solvent.runs.workflow import WorkflowRun
     from solvent.workflows.model import Workflow
@@ -109,7 +109,7 @@ def execute(
         raise
     trace = None
     if tracing is not None:
-        known = None if held is None else (held.card.run, workflow.name, held.card.created)
+        known = None if held is None else (held.record.run, workflow.name, held.record.created)
         trace = tracing.run_alone(workflow.name) if known is None else tracing.run(*known)
     try:
         return _execute(workflow, folder, options, trace, inputs=inputs, solution=solution, held=held)
@@ -131,7 +131,7 @@ def _execute(
 ) -> int:
     from datetime import UTC, datetime
 
-    view = view_for(workflow, options, run="" if held is None else held.card.run)
+    view = view_for(workflow, options, run="" if held is None else held.record.run)
     tracer = Tracer() if options.trace else None
     began = datetime.now(UTC)
     try:
@@ -213,8 +213,8 @@ def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], 
 
 def _tell(workflow: Workflow, report: Report, options: Namespace, held: HeldRun | None) -> None:
     if held is not None and held.journal.begun:
-        report.called_again = called_again(held.store, held.card)
-    write_report(workflow, report, options, run="" if held is None else held.card.run)
+        report.called_again = view_of(held.store, held.record).called_again
+    write_report(workflow, report, options, run="" if held is None else held.record.run)
 
 
 def exit_code(report: Report) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.cli.arguments import add_format, add_no_sync, add_places, add_store, parser_for
+from solvent.cli.arguments import add_format, add_no_sync, add_shards, add_store, parser_for
 from solvent.cli.render import write, write_json
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_to_run
 
@@ -22,14 +22,14 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     from solvent.cli.records import hints_with_store, store_for
     from solvent.runs.agents.submitting import give_to_agents
-    from solvent.runs.records.runs import new_name
+    from solvent.runs.registry import new_name
 
     workflow = load_to_run(options.file, scale=options.scale).workflow
     with store_for(options) as store, hints_with_store(options):
         run = options.name or new_name(workflow.name)
-        plan = give_to_agents(store, run, workflow, inputs_of(options), max_places=options.places)
+        record = give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards)
     if options.format == "json":
-        write_json({"run": run, "workflow": plan.name, "places": plan.places})
+        write_json({"run": run, "workflow": record.workflow, "shards": record.shards})
     else:
         write(run)
     return 0
@@ -43,7 +43,7 @@ def parser() -> ArgumentParser:
     add_inputs(parser)
     add_store(parser)
     parser.add_argument("--name", metavar="RUN", help="the name of the run (default: a new name)")
-    add_places(parser)
+    add_shards(parser)
     add_no_sync(parser)
     add_format(parser)
     return parser

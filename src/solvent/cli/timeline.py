@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from solvent.cli.agent_runs import happened, latest_run, report_of_run
 from solvent.cli.arguments import add_store, parser_for
 from solvent.cli.picture import add_picture, columns, format_of, write_picture
-from solvent.cli.records import add_run, open_records, state_of
+from solvent.cli.records import add_run, named_or_latest, open_records
 from solvent.cli.render import write
-from solvent.pictures.timeline import lines, timeline_drawn, written_time
-from solvent.runs.records.timing import timeline_of, times_of
+from solvent.pictures.timeline import Bar, Moment, Timeline, lines, rows_of, timeline_drawn, written_time
+from solvent.runs.projection import view_of
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
+    from collections.abc import Iterable
 
-    from solvent.cli.agent_runs import Told
-    from solvent.pictures.timeline import Timeline
-    from solvent.runs.records.timing import Times
-    from solvent.store import Store
+    from solvent.runs.projection import Adaptation, CallView, RunView
+    from solvent.runs.registry import RunRecord
 
 _FORMATS = ("text", "svg", "png", "json")
 _STYLES = {
     "title": "bold", "note": "dim", "moment": "yellow", "done": "green", "failed": "bold red", "cancelled": "yellow",
     "running": "cyan", "interrupted": "bold yellow", "withdrawn": "dim",
 }  # fmt: skip
-
-
-class _Seen(NamedTuple):
-    """What is known of a run."""
-
-    told: Told
-    state: str
-    states: dict[str, str]
-    adaptations: list[dict[str, Any]]
+_SHOWN_STATES = {"asleep": "waiting", "unused": "waiting"}
+"""Whether a task waits for others or stands by makes no difference here, as in a report."""
 
 
 def main(arguments: list[str]) -> int:
@@ -41,12 +32,10 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     form = format_of(options)
     with open_records(options) as store:
-        options.run = options.run or latest_run(store)
-        seen = _of_agents(store, options) or _of_one_process(store, options)
-        run, created, tasks, events = seen.told
-        times = times_of(events, created)
-    title = f"{run}: {seen.state}, {written_time(round(times.seconds, 3)) if times.seconds else '0 s'}"
-    drawn = timeline_of(title, times, tasks, seen.states, seen.adaptations)
+        record = named_or_latest(store, options.run)
+        view = view_of(store, record)
+    title = f"{record.run}: {record.status}, {written_time(round(view.seconds, 3)) if view.seconds else '0 s'}"
+    drawn = timeline_of(title, view)
     if form == "text" and options.output is None:
         for line in lines(drawn, width=columns()):
             write(*((text, _STYLES.get(kind, "")) for text, kind in line))
@@ -54,7 +43,7 @@ def main(arguments: list[str]) -> int:
     write_picture(
         options.output,
         form,
-        lambda: _as_text(drawn) if form == "text" else _as_json(seen, times),
+        lambda: _as_text(drawn) if form == "text" else _as_json(record, view),
         lambda: timeline_drawn(drawn),
     )
     return 0
@@ -70,53 +59,71 @@ def parser() -> ArgumentParser:
     return parser
 
 
-def _of_agents(store: Store, options: Namespace) -> _Seen | None:
-    """Return what is known of a run of agents; None if there is none."""
-    from solvent.runs.agents.looking import existing
-    from solvent.runs.agents.plans import ending_of, workflow_of
+def timeline_of(title: str, view: RunView) -> Timeline:
+    """Make the picture of a run: tasks in the order in which they began; those that were never called are left out."""
+    by_task: dict[str, list[CallView]] = {}
+    for call in view.calls:
+        by_task.setdefault(call.task, []).append(call)
+    rows = [
+        row
+        for task in sorted(by_task, key=lambda one: min(call.began for call in by_task[one]))
+        for row in rows_of(
+            task, [_bar(call, view.seconds) for call in by_task[task]], _note(by_task[task], view.states[task])
+        )
+    ]
+    moments = [Moment(at, f"signal {name}", "⚑") for at, name in view.signals]
+    moments += [Moment(one.at, _adapted(one)) for one in view.adaptations]
+    idle = len(view.tasks) - len(by_task)
+    more = f"; {idle:,} of {len(view.tasks):,} tasks were not called" if idle else ""
+    return Timeline(f"{title}{more}", tuple(rows), view.seconds, tuple(sorted(moments, key=lambda one: one.at)))
 
-    told = happened(store, options)
-    if told is None:
-        return None
-    plan, ending = existing(store, told[0]), ending_of(store, told[0])
-    if ending is None:
-        return _Seen(told, "running", {}, [])
-    report = report_of_run(store, told[0], plan, ending, workflow_of(store, plan))
-    return _Seen(told, ending.state, report.states, report.adaptations)
+
+def _bar(call: CallView, until: float) -> Bar:
+    ended = max(until if call.ended is None else call.ended, call.began)
+    tried = f"{call.attempts} attempts" if call.attempts > 1 else ""
+    note = " · ".join(one for one in (tried, call.text) if one)
+    return Bar(call.began, ended, call.state, call.call, tuple(call.retried), note)
 
 
-def _of_one_process(store: Store, options: Namespace) -> _Seen:
-    """Return what is known of a run of one process."""
-    from solvent.runs.records.cards import report_of, summary_of
-    from solvent.runs.records.history import history, states_of
-    from solvent.runs.records.runs import find
+def _note(calls: Iterable[CallView], state: str) -> str:
+    """Return how long a task took, in how many calls and attempts, and why it failed."""
+    own = [*calls]
+    lasted = sum((call.ended or call.began) - call.began for call in own)
+    words = [state] if state not in ("", "done") else []
+    words.append(written_time(round(lasted, 4)) if lasted else "0 s")
+    words += [f"{len(own)} calls"] if len(own) > 1 else []
+    attempts = sum(call.attempts for call in own)
+    words += [f"{attempts} attempts"] if attempts > len(own) else []
+    failed = next((call.text for call in reversed(own) if call.state == "failed"), "")
+    return ", ".join(words) + (f": {failed.splitlines()[0]}" if failed else "")
 
-    card = find(store, options.run)
-    state, summary = state_of(card), summary_of(store, card)
-    told = card.run, card.created, card.tasks, history(store, card)
-    if summary is None:
-        return _Seen(told, state, states_of(store, card, is_alive=state == "running"), [])
-    return _Seen(told, state, summary.states, report_of(card, summary).adaptations)
+
+def _adapted(one: Adaptation) -> str:
+    by, replaced = ", ".join(one.by), ", ".join(one.replaced)
+    return f"{one.alternative}: {by} instead of {replaced}, because of {one.because}"
 
 
 def _as_text(drawn: Timeline) -> str:
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines(drawn))
 
 
-def _as_json(seen: _Seen, times: Times) -> str:
+def _as_json(record: RunRecord, view: RunView) -> str:
     import json
 
     import msgspec
 
-    run, created, *_ = seen.told
-    found = {
-        "run": run,
-        "state": seen.state,
-        "created": created,
-        "seconds": times.seconds,
-        "states": seen.states,
-        "calls": msgspec.to_builtins(times.spans),
-        "adaptations": seen.adaptations,
-        "signals": [{"at": at, "name": name} for at, name in times.signals],
-    }
+    found: dict[str, Any] = {
+        "run": record.run,
+        "state": record.status,
+        "created": record.created,
+        "seconds": view.seconds,
+        "states": {name: _SHOWN_STATES.get(state, state) for name, state in view.states.items()},
+        "calls": msgspec.to_builtins(view.calls),
+        "adaptations": [
+            {"alternative": one.alternative, "because": one.because, "cause": one.cause, "replaced": one.replaced,
+             "by": one.by, "seconds": one.at}
+            for one in view.adaptations
+        ],
+        "signals": [one._asdict() for one in view.signals],
+    }  # fmt: skip
     return json.dumps(found, ensure_ascii=False, default=str) + "\n"

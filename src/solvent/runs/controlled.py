@@ -126,14 +126,11 @@ class ControlledRun(WorkflowRun):
                 return
             patience = min(rest, patience)
         try:
-            answer = self._noted(*self._answers.get(timeout=patience))
+            self._take(self._answers.get(timeout=patience))
         except Empty:
             return
-        while True:
-            self._land(*answer)
-            if self.report.ended_by or self.reactor.flights or self._answers.empty():
-                return
-            answer = self._noted(*self._answers.get())
+        while not (self.report.ended_by or self.reactor.flights or self._answers.empty()):
+            self._take(self._answers.get())
 
     def _send(self, name: str, value: Any) -> None:
         self._note(Event("signal", name, time.perf_counter() - self._began))

@@ -106,7 +106,8 @@ class WorkflowRun:
         }
         # Calls whose arguments were called off while they were out.
         self._called_off: set[Flight] = set()
-        self._answers: Mailbox[tuple[Flight, Call, Any, Failure | None, int]] = Mailbox()
+        #: Of calls: the flight, the call, the value, the failure, the attempts; where it is recorded, also retries.
+        self._answers: Mailbox[Any] = Mailbox()
         self._out: dict[Flight, tuple[str, Handle]] = {}
         self._began = 0.0
         self._faults: dict[str, Failed] = {}
@@ -177,18 +178,15 @@ class WorkflowRun:
             if self._must_stop():
                 raise Stopped
             try:
-                answer = self._noted(*answers.get(timeout=LOOK_EVERY))
+                self._take(answers.get(timeout=LOOK_EVERY))
             except Empty:
                 continue
-            while True:
-                self._land(*answer)
-                if self.reactor.flights or answers.empty():
-                    break
-                answer = self._noted(*answers.get())
+            while not self.reactor.flights and not answers.empty():
+                self._take(answers.get())
 
-    def _noted(self, *answer: Any) -> Any:
-        """Return the answer to take for one that came; here nothing is recorded."""
-        return answer
+    def _take(self, answer: Any) -> None:
+        """Take what has come of a call."""
+        self._land(*answer)
 
     def _lets_more_in(self) -> bool:
         """Let in further tasks if nothing is out: those that are in may wait for them; tell whether there were any."""

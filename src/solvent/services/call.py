@@ -333,7 +333,7 @@ class Call:
             self._finish(None, cancelled_failure())
         else:
             # Before the pause, so that the failed attempt is recorded if this process dies during it.
-            allowance.before_next(partial(self._enter_after, pause))
+            allowance.before_next(failure, partial(self._enter_after, pause))
 
     def _enter_after(self, pause: float) -> None:
         """Make the next attempt after a pause."""

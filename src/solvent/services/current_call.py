@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solvent.services.failure import Failure
+
 
 class CallIdentity(NamedTuple):
     """Which call of a recorded run a service runs: what `solvent.call()` returns.
@@ -43,8 +45,9 @@ class Allowance(NamedTuple):
     """How many attempts a call of a recorded run has left, and what is called before each further one."""
 
     attempts: int
-    #: Called before the pause with the function that makes the attempt, which it calls when that is recorded.
-    before_next: Callable[[Callable[[], None]], None]
+    #: Called before the pause with why the last attempt failed, and the function that makes the next one, which it
+    #: calls when that is recorded.
+    before_next: Callable[[Failure, Callable[[], None]], None]
 
 
 class Job(Protocol):

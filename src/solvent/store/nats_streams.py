@@ -386,7 +386,7 @@ def _stored(answer: Answer) -> Stored:
     return Stored(position, subject, answer.data, headers.get("Nats-Msg-Id", ""), headers.get("KV-Operation", ""))
 
 
-FORMAT = "1"
+FORMAT = "2"
 REMEMBERED_S = 600
 """How long a server knows the ids of messages; no append is sent again after that."""
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 MARK = 0x534F4C56
 """The application id in the file's header: `SOLV`."""
-FORMAT = 1
+FORMAT = 2
 SCHEME = "sqlite://"
 
 _TABLES = """

@@ -21,8 +21,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from solvent.errors import RecordProblem
-from solvent.runs.agents.plans import log_at, plan_of
-from solvent.runs.records.runs import find, log_of
+from solvent.runs.registry import existing, journal_of, record_of
 from solvent.runs.replay_index.making import Order, Word
 from solvent.runs.replay_index.viewing import Viewer
 
@@ -42,10 +41,10 @@ _READ_WORD = msgspec.json.Decoder(Word).decode
 
 
 class Subject(NamedTuple):
-    """What is replayed: a run, or a place of a run that agents have."""
+    """What is replayed: a run, or a shard of a run that agents have."""
 
     run: str
-    place: int | None
+    shard: int | None
 
 
 class Replay:
@@ -74,7 +73,7 @@ class Replay:
         self._is_over.set()
 
     def _run(self, url: str) -> None:
-        order = Order(url, self.subject.run, str(self._path), self.subject.place)
+        order = Order(url, self.subject.run, str(self._path), self.subject.shard)
         command = [sys.executable, "-m", "solvent.runs.replay_index.making"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603
             self._process = process
@@ -133,9 +132,8 @@ class Replays:
         """Return the replay of a subject; begin a new one if there is none, or if the run has gone on since."""
         store = self._store()
         position = self.position(subject)
-        if subject.place is None:
-            # Only whole names are accepted: a part of one would be kept under another name.
-            find(store, subject.run)
+        # Only whole names are accepted: a part of one would be kept under another name.
+        existing(store, subject.run)
         with self._guard:
             found = self._kept.get(subject)
             if found is not None and (not found.is_over or (found.viewer and found.position >= position)):
@@ -155,18 +153,16 @@ class Replays:
 
     def position(self, subject: Subject) -> int:
         """Return where the record of a subject ends now."""
-        # The journal of a place also holds the messages to it.
-        log = log_of(subject.run) if subject.place is None else log_at(subject.run, subject.place)
-        return self._store().last(log)
+        return self._store().last(journal_of(subject.run, subject.shard or 0))
 
     def subject(self, request: Request) -> tuple[Subject, int]:
-        """Return the subject of a request, and the number of places; 0 for a run of one process."""
-        run, place = request.path_params["run"], request.query_params.get("place")
-        plan = plan_of(self._store(), run)
-        if plan is None:
+        """Return the subject of a request, and the number of shards; 0 for a run of one process."""
+        run, shard = request.path_params["run"], request.query_params.get("shard")
+        record = record_of(self._store(), run)
+        if record is None or not record.by_agents:
             return Subject(run, None), 0
-        number = int(place) if place and place.isdecimal() and len(place) < 10 else 0
-        return Subject(run, min(number, plan.places - 1)), plan.places
+        number = int(shard) if shard and shard.isdecimal() and len(shard) < 10 else 0
+        return Subject(run, min(number, record.shards - 1)), record.shards
 
     def _store(self) -> Store:
         store = self._site.store()
@@ -190,10 +186,10 @@ def routes(site: Site) -> list[Route]:
     replays = Replays(site)
 
     def state(request: Request) -> Response:
-        subject, places = replays.subject(request)
+        subject, shards = replays.subject(request)
         replay = replays.make(subject) if request.method == "POST" else replays.get(subject)
         found: dict[str, Any] = {"state": "none"} if replay is None else replay.state()
-        found |= {"place": subject.place, "places": places}
+        found |= {"shard": subject.shard, "shards": shards}
         if replay is not None and replay.is_over:
             found["has_grown"] = replays.position(subject) > replay.position
         return JSONResponse(found)

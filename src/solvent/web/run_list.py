@@ -7,78 +7,27 @@ runs are read, each from where the last reading ended; of a run that has ended n
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError
-from solvent.runs.agents.plans import FINISHED, SUBMITTED, ending_of
-from solvent.runs.records.cards import read_card, summary_of
-from solvent.runs.records.entries import Answered, Called
-from solvent.runs.records.history import task_of
-from solvent.web.run_lookup import find, read_journals
-from solvent.web.run_source import state_of
+from solvent.runs.closing import closed_shards
+from solvent.runs.projection import Follower
+from solvent.runs.registry import FINISHED, SUBMITTED, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
-    from solvent.runs.records import entries
-    from solvent.runs.records.cards import RunCard
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
     from solvent.store.interface import Entry
     from solvent.web.channel import Message
-    from solvent.web.run_lookup import FoundRun, Workflows
+    from solvent.web.run_lookup import Workflows
 
 MAX_ROWS = 2_000
 """The number of runs listed, the newest ones."""
 BUSY_SECONDS = 30.0
 """A run of agents without an entry for so long is shown as waiting; its own page looks at their heartbeats."""
-
-
-class Progress:
-    """The progress of a run: how many of its tasks are done, and how many have failed."""
-
-    def __init__(self, found: FoundRun) -> None:
-        self.found = found
-        self.heard_at = 0.0
-        self._tasks = frozenset(found.tasks)
-        self._asleep = frozenset() if found.workflow is None else frozenset(found.workflow.dormant)
-        self._done = set[str]()
-        self._failed = set[str]()
-        self._woken = set[str]()
-        self._replaced = set[str]()
-        self._after = 0
-
-    def look(self, store: Store) -> Message:
-        """Read the new entries, and return the numbers."""
-        for read in read_journals(store, self.found, self._after):
-            self._after = read.record.position
-            # The page of the run shows an error.
-            for entry in read.entries:
-                self._take(entry)
-        total = len(self._tasks) - len(self._asleep - self._woken) - len(self._replaced)
-        failed = self._failed - self._done - self._replaced
-        return {"total": total, "done": len(self._done - self._replaced), "failed": len(failed)}
-
-    def _take(self, entry: entries.Any) -> None:
-        if not isinstance(entry, Called | Answered):
-            return
-        self.heard_at = max(self.heard_at, entry.at)
-        task = task_of(entry.key, self._tasks)
-        if isinstance(entry, Called):
-            if task in self._asleep:
-                self._wake(task)
-        elif entry.failure is None:
-            self._done.add(task)
-        elif entry.failure.kind != "CANCELLED":
-            self._failed.add(task)
-
-    def _wake(self, task: str) -> None:
-        """Apply the alternative of a task: without it the task would not be called."""
-        self._woken.add(task)
-        workflow = self.found.workflow
-        if workflow is not None:
-            for one in workflow.alternatives:
-                if one.name in workflow.wakers[task] and not self._failed.isdisjoint(one.watched):
-                    self._replaced |= self._tasks.intersection(one.replaced)
 
 
 class RunList:
@@ -91,8 +40,8 @@ class RunList:
         self._store = store
         self._workflows = workflows
         self._rows: dict[str, Message] = {}
-        self._cards: dict[str, tuple[int, RunCard]] = {}
-        self._progresses: dict[str, Progress] = {}
+        self._records: dict[str, tuple[int, RunRecord]] = {}
+        self._followers: dict[str, Follower] = {}
         self._over = set[str]()
 
     def look(self) -> list[Message]:
@@ -100,11 +49,10 @@ class RunList:
         store = self._store()
         found: dict[str, Message] = {}
         if store is not None:
-            keys = store.keys("runs/")
-            for key, entry in keys.items():
+            for key, entry in store.keys("runs/").items():
                 run, _, rest = key.removeprefix("runs/").partition("/")
-                if rest in {"", "plan"}:
-                    found[run] = self._row(store, run, entry, keys, is_of_agents=bool(rest))
+                if not rest:
+                    found[run] = self._row(store, run, entry)
         fresh: list[Message] = [{"e": "row", **row} for run, row in found.items() if self._rows.get(run) != row]
         fresh += [{"e": "gone", "run": run} for run in self._rows if run not in found]
         self._rows = found
@@ -115,69 +63,65 @@ class RunList:
         rows = sorted(self._rows.values(), key=lambda row: (row["created"], row["run"]), reverse=True)
         return {"rows": rows[:MAX_ROWS], "left_out": max(0, len(rows) - MAX_ROWS)}
 
-    def _row(self, store: Store, run: str, entry: Entry, keys: Mapping[str, Entry], *, is_of_agents: bool) -> Message:
+    def _row(self, store: Store, run: str, entry: Entry) -> Message:
         if run in self._over and run in self._rows:
             return self._rows[run]
         try:
-            if is_of_agents:
-                return self._of_agents(store, run, has_ended=f"runs/{run}/end" in keys)
-            return self._of_process(store, run, entry)
+            return self._row_of(store, self._record(store, run, entry))
         except SolventError as error:
-            self._over.add(run)
+            self._forget(run)
             said = {"text": error.message, "state": "damaged", "created": 0.0}
-            return {"run": run, "workflow": "", "agents": is_of_agents, "tasks": 0, "file": "", **said}
+            return {"run": run, "workflow": "", "agents": False, "tasks": 0, "file": "", **said}
 
-    def _of_process(self, store: Store, run: str, entry: Entry) -> Message:
-        before = self._cards.get(run)
-        card = before[1] if before is not None and before[0] == entry.revision else read_card(run, entry.value)
-        self._cards[run] = entry.revision, card
+    def _record(self, store: Store, run: str, entry: Entry) -> RunRecord:
+        """Return a run's record; one that has not changed is not decoded again."""
+        before = self._records.get(run)
+        if before is not None and before[0] == entry.revision:
+            return before[1]
+        record = record_of(store, run)
+        assert record is not None
+        self._records[run] = entry.revision, record
+        return record
+
+    def _row_of(self, store: Store, record: RunRecord) -> Message:
+        run = record.run
         row: Message = {
-            "run": run, "workflow": card.workflow, "created": card.created, "state": state_of(card),
-            "agents": False, "tasks": len(card.tasks), "file": card.file,
+            "run": run, "workflow": record.workflow, "created": record.created, "state": record.status,
+            "agents": record.by_agents, "tasks": record.tasks, "file": record.file,
         }  # fmt: skip
-        if not card.has_ended:
-            return row | self._progress(store, run).look(store)
-        self._forget(run)
-        return row | {"ended": card.ended} | _totals(store, card)
-
-    def _of_agents(self, store: Store, run: str, *, has_ended: bool) -> Message:
-        progress = self._progress(store, run)
-        numbers = progress.look(store)
-        ending = ending_of(store, run) if has_ended else None
-        is_busy = time.time() - progress.heard_at < BUSY_SECONDS
-        row: Message = {
-            "run": run, "workflow": progress.found.title, "created": progress.found.created,
-            "state": ending.state if ending is not None else "running" if is_busy else "waiting",
-            "agents": True, "tasks": len(progress.found.tasks), "file": "", **numbers,
-        }  # fmt: skip
-        if ending is None:
-            return row
-        self._forget(run)
-        return row | {"ended": ending.at}
-
-    def _progress(self, store: Store, run: str) -> Progress:
-        if run not in self._progresses:
-            self._progresses[run] = Progress(find(store, run, self._workflows))
-        return self._progresses[run]
+        if record.has_ended and not record.by_agents:
+            self._forget(run)
+            closed = closed_shards(store, record)
+            return row | {"ended": record.ended} | ({} if closed is None else _counts(closed[0].states.values()))
+        if run not in self._followers:
+            self._followers[run] = Follower(store, record, self._workflows.read(store, record))
+        follower = self._followers[run]
+        for _ in follower.news():
+            pass
+        counts = _counts(follower.view.states.values())
+        if record.has_ended:
+            self._forget(run)
+            return row | {"ended": record.ended} | counts
+        if record.by_agents:
+            # How alive its agents are is shown by the page of the run.
+            is_busy = time.time() - record.created - follower.view.seconds < BUSY_SECONDS
+            row["state"] = "running" if is_busy and follower.view.calls else "waiting"
+        return row | counts
 
     def _forget(self, run: str) -> None:
         self._over.add(run)
-        self._progresses.pop(run, None)
-        self._cards.pop(run, None)
+        self._followers.pop(run, None)
+        self._records.pop(run, None)
 
 
-def _totals(store: Store, card: RunCard) -> Message:
-    """Return how many tasks were done and failed in the end."""
-    summary = summary_of(store, card)
-    if summary is None:
-        return {}
-    states = list(summary.states.values())
-    left_out = states.count("unused") + states.count("replaced")
+def _counts(found: Iterable[str]) -> Message:
+    states = Counter(found)
+    left_out = states["unused"] + states["asleep"] + states["replaced"]
     return {
-        "total": len(states) - left_out,
-        "done": states.count("done"),
-        "failed": states.count("failed"),
-        "replaced": states.count("replaced"),
+        "total": states.total() - left_out,
+        "done": states["done"],
+        "failed": states["failed"],
+        "replaced": states["replaced"],
     }
 
 

@@ -6,39 +6,42 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from solvent.errors import RecordProblem, StoreError
-from solvent.runs.agents.looking import lasted
+from solvent.errors import StoreError
 from solvent.runs.agents.offers import mark_of
-from solvent.runs.agents.plans import ending_of, key_of, report_of
-from solvent.runs.records.cards import report_of as report_of_card
-from solvent.runs.records.cards import summary_of
-from solvent.runs.records.holders import is_there
+from solvent.runs.closing import closed_shards, merged
+from solvent.runs.projection import (
+    Adaptation,
+    CallChanged,
+    CallView,
+    JournalReader,
+    RunView,
+    Signal,
+    Stuck,
+    Taken,
+    TaskChanged,
+)
+from solvent.runs.registry import key_of, record_of
 from solvent.store.leases import AGENTS, MAX_TTL, TTL, heartbeat_from_value, holder_from_entry
-from solvent.web.projection import RunProjection
-from solvent.web.run_lookup import card_of, read_journals
 from solvent.web.shown_values import cut, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from solvent.runs.records.cards import RunCard
-    from solvent.runs.report import Report
+    from solvent.runs.projection import Change
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
     from solvent.store.interface import Entry
     from solvent.web.channel import Message
     from solvent.web.run_lookup import FoundRun
 
 _MAX_SERVICES = 100
-
-
-def state_of(card: RunCard) -> str:
-    """Return the state of a run of one process; `interrupted` if its process died without recording an end."""
-    is_lost = card.state == "running" and (card.holder is None or is_there(card.holder) is False)
-    return "interrupted" if is_lost else card.state
+_MAX_TEXT_CHARACTERS = 400
+"""The length of a failure's text in a list; the details of the task have all of it."""
 
 
 class Agents:
-    """The agents of a store, and the places of a run that they hold; used by one thread at a time.
+    """The agents of a store, and the shards of a run that they hold; used by one thread at a time.
 
     An agent is alive if its heartbeat changes (see `leases`), which a single look cannot show. So each is unknown until
     its heartbeat has been seen to change.
@@ -51,10 +54,10 @@ class Agents:
         self._seen: dict[str, tuple[Entry, float, bool]] = {}
         """Each heartbeat, since when it is as it is, and whether it was seen to change."""
         self._agents: list[Message] = []
-        self._places: list[Message] = []
+        self._shards: list[Message] = []
 
     def look(self) -> Message:
-        """Return the agents, the places that they hold, and the services that are missing."""
+        """Return the agents, the shards that they hold, and the services that are missing."""
         now = time.monotonic()
         found = {key.removeprefix(AGENTS): entry for key, entry in self._store.keys(AGENTS).items()}
         for name, entry in found.items():
@@ -66,13 +69,13 @@ class Agents:
                 self._seen[name] = entry, now, True
         self._seen = {name: seen for name, seen in self._seen.items() if name in found}
         self._agents = [self._agent(name, now) for name in sorted(self._seen)]
-        self._places = self._leases()
-        return {"agents": self._agents, "places": self._places, "missing": self._missing()}
+        self._shards = self._leases()
+        return {"agents": self._agents, "shards": self._shards, "missing": self._missing()}
 
     def state(self, *, is_out: bool) -> str:
-        """Return the state of a run that has not ended: `running` while a live agent holds a place, else `waiting`."""
+        """Return the state of a run that has not ended: `running` while a live agent holds a shard, else `waiting`."""
         state_of = {one["name"]: one["state"] for one in self._agents}
-        held = {state_of.get(one["agent"], "gone") for one in self._places}
+        held = {state_of.get(one["agent"], "gone") for one in self._shards}
         if "alive" in held or ("unknown" in held and is_out):
             return "running"
         return "waiting"
@@ -95,7 +98,7 @@ class Agents:
         }
 
     def _leases(self) -> list[Message]:
-        below = key_of(self._found.run, "has") + "/"
+        below = key_of(self._found.run, "lease") + "/"
         found = []
         for key, entry in self._store.keys(below).items():
             number = key.removeprefix(below)
@@ -103,8 +106,8 @@ class Agents:
             with suppress(StoreError):
                 holder = holder_from_entry(entry)
                 if number.isdigit():
-                    found.append({"place": int(number), "agent": holder.agent, "epoch": holder.epoch})
-        return sorted(found, key=lambda one: one["place"])
+                    found.append({"shard": int(number), "agent": holder.agent, "epoch": holder.epoch})
+        return sorted(found, key=lambda one: one["shard"])
 
     def _missing(self) -> list[str]:
         """Return the services that no agent offers, apart from silent ones."""
@@ -138,96 +141,136 @@ class RunSource:
     def __init__(self, store: Store, found: FoundRun) -> None:
         self.found = found
         self.scopes = (f"runs/{found.run}", f"runs/{found.run}/")
-        self.projection = RunProjection(found.tasks, found.workflow, found.created)
+        self.view = RunView(found.tasks, found.record.created, found.workflow)
+        self._numbers = {name: number for number, name in enumerate(found.tasks)}
         self._store = store
-        self._after = 0
+        self._journals = JournalReader(store, found.run)
         self._is_finished = False
+        self._ended: RunRecord | None = None
         self._last_state: Message = {}
-        self._agents = Agents(store, found) if found.is_of_agents else None
+        self._agents = Agents(store, found) if found.record.by_agents else None
         self._seen: Message | None = None
 
     def look(self) -> list[Message]:
-        """Read the new entries and the state of the run, and return what has changed."""
+        """Read the new events and the state of the run, and return what has changed."""
         # The state first: at the end, the journals must have been read completely.
         told = self._state()
-        messages = self._news()
-        if self._agents is not None and not self._is_finished:
+        messages = self._messages(
+            [one for shard, event in self._journals.news() for one in self.view.take(shard, event)]
+        )
+        if self._ended is not None:
+            messages += self._messages(self.view.end(self._ended))
+            self._ended = None
+        if self._agents is not None and (self._seen is None or not self._is_finished):
             seen = self._agents.look()
             if seen != self._seen:
                 self._seen = seen
                 messages.append({"e": "agents", **seen})
-            told = told or {"e": "run", "state": self._agents.state(is_out=bool(self.projection.out_count))}
+            told = told or {"e": "run", "state": self._agents.state(is_out=bool(self.view.out))}
         if told and told != self._last_state:
-            if "ended" in told and not self._is_finished:
-                messages += self._finish(told)
             self._last_state = told
             messages.append(told)
         return messages
 
     def snapshot(self) -> Message:
         """Return all that is known."""
+        view = self.view
         seen = {} if self._seen is None else {"agents": self._seen}
-        return {**self.projection.snapshot(), "run": self._last_state, **seen}
+        return {
+            "states": [view.states[name] for name in view.tasks],
+            "calls": [self._call(one) for one in view.calls],
+            "adaptations": self._messages(view.adaptations),
+            "openings": self._messages(view.takings),
+            "signals": self._messages(view.signals),
+            "stuck": view.stuck,
+            "run": self._last_state,
+            **seen,
+        }
 
-    def _news(self) -> list[Message]:
-        messages: list[Message] = []
-        for read in read_journals(self._store, self.found, self._after):
-            record = read.record
-            if read.error:
-                raise RecordProblem("R403", f"record {record.position} of `{record.log}` does not read: {read.error}")
-            for entry in read.entries:
-                messages += self.projection.take(entry, read.place)
-            self._after = record.position
-        return messages
+    def _messages(self, changes: Sequence[Change]) -> list[Message]:
+        """Return changes as the page takes them, in its short names."""
+        return [message for one in changes if (message := self._message(one))]
+
+    def _message(self, change: Change) -> Message:
+        match change:
+            case TaskChanged(task, state):
+                return {"e": "task", "t": self._numbers[task], "s": state}
+            case CallChanged(call):
+                return {"e": "call", **self._call(call)}
+            case Adaptation():
+                return self._adaptation(change)
+            case Taken(at, agent, shard):
+                return {"e": "open", "at": at, "who": agent, "shard": shard}
+            case Signal(at, name):
+                return {"e": "signal", "at": at, "name": name}
+            case Stuck(lines):
+                return {"e": "stuck", "lines": lines}
+            case _:
+                # The state of the run says that it is over.
+                return {}
+
+    def _call(self, call: CallView) -> Message:
+        found: Message = {
+            "n": call.number, "t": self._numbers[call.task], "k": call.call, "b": call.began, "s": call.state,
+            "p": call.shard,
+        }  # fmt: skip
+        more = {"r": call.retried, "x": call.ended, "m": call.text[:_MAX_TEXT_CHARACTERS]}
+        found |= {name: value for name, value in more.items() if value or value == 0.0}
+        return found if call.attempts == 1 else found | {"a": call.attempts}
+
+    def _adaptation(self, one: Adaptation) -> Message:
+        numbers = self._numbers
+        exits = {} if self.found.workflow is None else self._exits()
+        pairs = exits.get(one.alternative, {}).items()
+        return {
+            "e": "adapt",
+            "at": one.at,
+            "name": one.alternative,
+            "because": numbers.get(one.because, -1),
+            "replaced": [numbers[name] for name in one.replaced if name in numbers],
+            "woken": [numbers[name] for name in one.woken if name in numbers],
+            "exits": [(numbers[old], numbers[new]) for old, new in pairs if old in numbers and new in numbers],
+        }
+
+    def _exits(self) -> dict[str, dict[str, str]]:
+        assert self.found.workflow is not None
+        return {one.name: dict(one.exits) for one in self.found.workflow.alternatives}
 
     def _state(self) -> Message:
-        """Return the state of the run, as far as its record or its ending has it."""
+        """Return the state of the run, as far as its record has it."""
         if self._is_finished:
             return self._last_state
-        if self.found.plan is not None:
-            ending = ending_of(self._store, self.found.run)
-            if ending is None:
-                return {}
-            seconds = lasted(self.found.plan, ending)
-            return {"e": "run", "state": ending.state, "ended": ending.at, "seconds": seconds, "text": ending.text}
-        card = card_of(self._store, self.found.run)
-        if card is None:
+        record = record_of(self._store, self.found.run)
+        if record is None:
             return {"e": "run", "state": "gone"}
-        told: Message = {"e": "run", "state": state_of(card)}
-        if card.has_ended:
-            told |= {"ended": card.ended, "seconds": max(0.0, card.ended - card.created)}
-        elif card.holder is not None:
-            told["holder"] = str(card.holder)
-        if card.hindrance:
-            told["hindrance"] = card.hindrance
+        if record.has_ended:
+            return self._end(record)
+        if record.by_agents:
+            return {}
+        told: Message = {"e": "run", "state": record.status}
+        if record.holder is not None:
+            told["holder"] = str(record.holder)
+        if record.hindrance:
+            told["hindrance"] = record.hindrance
         return told
 
-    def _finish(self, told: Message) -> list[Message]:
-        """Apply the results of the run."""
-        self._is_finished = True
-        report, error = self._report()
-        if report is None:
-            return self.projection.finish({}, (), ())
+    def _end(self, record: RunRecord) -> Message:
+        """Return how the run ended."""
+        self._is_finished, self._ended = True, record
+        told: Message = {
+            "e": "run", "state": record.state, "ended": record.ended, "seconds": record.lasted, "text": record.why,
+        }  # fmt: skip
+        closed = closed_shards(self._store, record)
+        if closed is None or (not closed[0].is_whole and self.found.workflow is None):
+            return told
+        report = merged(self._store, record, self.found.workflow, closed)
         told["results"] = {name: shown(value) for name, value in report.results.items()}
         told["failures"] = [
             {"task": one.task, "kind": one.kind, "cause": cut(one.cause), "attempts": one.attempts}
             for one in report.failures
         ]
-        told["error"] = error
-        applied = [str(one.get("alternative", "")) for one in report.adaptations]
-        return self.projection.finish(report.states, applied, report.stuck)
-
-    def _report(self) -> tuple[Report | None, str]:
-        found = self.found
-        if found.plan is not None:
-            if found.workflow is None:
-                return None, ""
-            return report_of(self._store, found.run, found.workflow, found.plan.places), ""
-        card = card_of(self._store, found.run)
-        summary = None if card is None else summary_of(self._store, card)
-        if card is None or summary is None:
-            return None, ""
-        return report_of_card(card, summary), summary.error
+        told["error"] = closed[0].error
+        return told
 
 
-__all__ = ["RunSource", "state_of"]
+__all__ = ["RunSource"]

@@ -9,12 +9,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from solvent.errors import RecordProblem
-from solvent.runs.agents.plans import end, ending_of, places_of, plan_of
-from solvent.runs.records.runs import cancel
+from solvent.runs.agents.shards import shards_of
+from solvent.runs.registry import cancel, record_of
 from solvent.web.channel import Channels
 from solvent.web.graph_layout import Layouts
 from solvent.web.run_list import RunList
-from solvent.web.run_lookup import Workflows, card_of, find
+from solvent.web.run_lookup import Workflows, find
 from solvent.web.run_source import RunSource
 from solvent.web.task_details import details_of
 
@@ -91,17 +91,18 @@ def _about(found: FoundRun) -> dict[str, Any]:
     workflow = found.workflow
     service_of = {} if workflow is None else {task.name: task.service for task in workflow.tasks}
     tasks: list[dict[str, Any]] = [{"name": name, "service": service_of.get(name, "")} for name in found.tasks]
-    if workflow is not None and found.plan is not None:
+    record = found.record
+    if workflow is not None and record.by_agents:
         number_of = {name: number for number, name in enumerate(found.tasks)}
-        for place, names in enumerate(places_of(workflow, found.plan)[0]):
+        for shard, names in enumerate(shards_of(workflow, record)[0]):
             for name in names:
-                tasks[number_of[name]]["place"] = place
+                tasks[number_of[name]]["shard"] = shard
     return {
         "run": found.run,
-        "workflow": found.title,
-        "created": found.created,
-        "agents": found.is_of_agents,
-        "file": found.file,
+        "workflow": record.workflow,
+        "created": record.created,
+        "agents": record.by_agents,
+        "file": record.file,
         "is_known": workflow is not None,
         "tasks": tasks,
     }
@@ -109,14 +110,10 @@ def _about(found: FoundRun) -> dict[str, Any]:
 
 def _cancel(site: Site, run: str) -> dict[str, Any]:
     store = site.store()
-    card = card_of(store, run)
-    if store is None or (card is None and plan_of(store, run) is None):
+    record = None if store is None else record_of(store, run)
+    if store is None or record is None:
         raise RecordProblem("R401", f"there is no run `{run[:100]}`")
-    if card is not None:
-        return {"run": run, "is_done": cancel(store, card)}
-    if ending_of(store, run) is None:
-        end(store, run, "cancelled", "from the page")
-    return {"run": run, "is_done": True}
+    return {"run": run, "is_done": record.has_ended or cancel(store, record, "from the page")}
 
 
 __all__ = ["routes"]

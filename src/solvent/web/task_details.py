@@ -10,11 +10,11 @@ from solvent.errors import Misuse, SolventError, nearest
 from solvent.hocl.process_settings import deep_stack
 from solvent.lang.printer import print_molecule
 from solvent.lang.solution import Solution
-from solvent.runs.records.cards import summary_of
-from solvent.runs.records.entries import Answered, Called, Retried, Withdrawn
-from solvent.runs.records.history import task_of
+from solvent.runs.closing import closed_shards
+from solvent.runs.events import CallAnswered, CallFailed
+from solvent.runs.projection import CallChanged, JournalReader, RunView
+from solvent.runs.registry import existing, inputs_of
 from solvent.values import codec
-from solvent.web.run_lookup import card_of, read_journals
 from solvent.web.shown_values import cut, shown
 from solvent.workflows.model import Claim, Input, Result, Value
 from solvent.workflows.translate import Concretiser, task_symbol
@@ -42,7 +42,7 @@ def details_of(store: Store, found: FoundRun, name: str) -> dict[str, Any]:
     workflow = found.workflow
     if workflow is not None:
         task = workflow.task(name)
-        given = _inputs(found)
+        given = _inputs(store, found)
         results = _results(store, found, task)
         told |= {
             "service": _service(workflow, task.service),
@@ -70,13 +70,12 @@ def _service(workflow: Workflow, name: str) -> dict[str, Any]:
     return {"name": name, "kind": service.kind, "target": cut(service.target, 500), "policy": policy}
 
 
-def _inputs(found: FoundRun) -> dict[str, Any]:
+def _inputs(store: Store, found: FoundRun) -> dict[str, Any]:
+    defaults = {} if found.workflow is None else dict(found.workflow.inputs)
     try:
-        given = codec.decode(found.inputs) if found.inputs else {}
-    except ValueError:
-        return {}
-    defaults = {} if found.workflow is None else found.workflow.inputs
-    return {**defaults, **given} if isinstance(given, dict) else dict(defaults)
+        return defaults | inputs_of(store, found.record)
+    except SolventError:
+        return defaults
 
 
 def _argument(slot: Argument, given: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
@@ -106,57 +105,49 @@ def _results(store: Store, found: FoundRun, task: Task) -> dict[str, Any]:
     if not wanted:
         return {}
     known: dict[str, Any] = {}
-    for entry in (entry for read in read_journals(store, found) for entry in read.entries):
-        if isinstance(entry, Answered) and entry.key in wanted and entry.failure is None:
-            is_known, value = _value(store, entry)
+    for _, event in JournalReader(store, found.run).news():
+        if isinstance(event, CallAnswered) and event.call in wanted and not event.is_discarded:
+            is_known, value = _value(store, event)
             if is_known:
-                known[entry.key] = value
+                known[event.call] = value
     return known
 
 
 def _calls(store: Store, found: FoundRun, name: str) -> list[dict[str, Any]]:
     """Return the calls of a task, in the order in which they began."""
-    names = frozenset(found.tasks)
-    told: list[dict[str, Any]] = []
-    out: dict[str, dict[str, Any]] = {}
-    for place, entry in ((read.place, entry) for read in read_journals(store, found) for entry in read.entries):
-        if not isinstance(entry, Called | Retried | Answered | Withdrawn):
+    view = RunView(found.tasks, found.record.created)
+    ends: dict[int, CallAnswered | CallFailed] = {}
+    for shard, event in JournalReader(store, found.run).news():
+        for change in view.take(shard, event):
+            if isinstance(change, CallChanged) and isinstance(event, CallAnswered | CallFailed):
+                ends[change.call.number] = event
+    told = []
+    for call in view.calls:
+        if call.task != name:
             continue
-        if entry.key != name and (not entry.key.startswith(name) or task_of(entry.key, names) != name):
-            continue
-        at = max(0.0, entry.at - found.created)
-        if isinstance(entry, Called) or entry.key not in out:
-            if isinstance(entry, Called) and entry.key in out:
-                out[entry.key] |= {"state": "interrupted", "ended": at}
-            out[entry.key] = {"key": entry.key, "began": at, "state": "running", "tries": [], "place": place}
-            told.append(out[entry.key])
-        call = out[entry.key]
-        if isinstance(entry, Retried):
-            call["tries"].append(at)
-        elif isinstance(entry, Withdrawn):
-            call |= {"state": "withdrawn", "ended": at}
-            del out[entry.key]
-        elif isinstance(entry, Answered):
-            call |= {"ended": at, "attempts": entry.attempts, **_answer(store, entry)}
-            del out[entry.key]
+        about = {"key": call.call, "began": call.began, "state": call.state, "tries": call.retried, "shard": call.shard}
+        if call.ended is not None:
+            about["ended"] = call.ended
+        if call.number in ends and call.ended is not None:
+            about |= {"attempts": call.attempts, **_end(store, ends[call.number])}
+        told.append(about)
     return told
 
 
-def _answer(store: Store, entry: Answered) -> dict[str, Any]:
-    failure = entry.failure
-    if failure is not None:
-        state = "cancelled" if failure.kind == "CANCELLED" else "failed"
-        return {"state": state, "kind": failure.kind, "text": cut(failure.text), "output": cut(failure.output)}
-    if entry.is_unkept:
-        return {"state": "done", "note": "its answer is no data, and was not kept"}
-    is_known, value = _value(store, entry)
-    return {"state": "done", "result": shown(value)} if is_known else {"state": "done", "note": str(value)}
+def _end(store: Store, event: CallAnswered | CallFailed) -> dict[str, Any]:
+    """Return how a call ended."""
+    if isinstance(event, CallFailed):
+        return {"kind": event.kind, "text": cut(event.text), "output": cut(event.output)}
+    if event.is_discarded:
+        return {"note": "its answer is no data, and was not kept"}
+    is_known, value = _value(store, event)
+    return {"result": shown(value)} if is_known else {"note": str(value)}
 
 
-def _value(store: Store, entry: Answered) -> tuple[bool, Any]:
+def _value(store: Store, event: CallAnswered) -> tuple[bool, Any]:
     """Return whether the value of an answer can be shown, and the value or the reason."""
     try:
-        data = store.get_blob(entry.blob) if entry.blob else entry.value
+        data = event.value.read(store)
         if len(data) > _MAX_BLOB_BYTES:
             return False, f"its answer has {len(data):,} bytes, and is not shown"
         return True, codec.decode(data)
@@ -166,12 +157,12 @@ def _value(store: Store, entry: Answered) -> tuple[bool, Any]:
 
 def _failure(store: Store, found: FoundRun, name: str) -> dict[str, Any]:
     """Return why a task failed in the end, with the output of its service and the molecules that it holds."""
-    card = None if found.is_of_agents else card_of(store, found.run)
-    summary = None if card is None else summary_of(store, card)
-    for task, kind, cause, attempts, output, held in [] if summary is None else summary.failures:
-        if task == name:
-            said = {"kind": kind, "cause": cut(cause), "attempts": attempts, "output": cut(output)}
-            return {"failure": said | {"molecules": cut(held)}}
+    record = existing(store, found.run)
+    closed = closed_shards(store, record) if record.has_ended else None
+    for one in (failed for shard in closed or () for failed in shard.failures):
+        if one.task == name:
+            said = {"kind": one.kind, "cause": cut(one.cause), "attempts": one.attempts, "output": cut(one.output)}
+            return {"failure": said | {"molecules": cut(one.molecules)}}
     return {}
 
 

@@ -10,10 +10,11 @@ import pytest
 from solvent.runs import lean, workflow
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.plans import submit
 from solvent.runs.agents.replaying import NoCaller
+from solvent.runs.agents.shards import submit
+from solvent.runs.journal import Journal
 from solvent.runs.making import run_workflow
-from solvent.runs.records import Journal, recorded_run
+from solvent.runs.recorded import recorded_run
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import add, run_by_agents, store_at
 
@@ -72,8 +73,8 @@ def test_what_was_let_in_while_nothing_was_out_is_there_when_a_record_is_done_ag
 def test_places_let_in_the_same_tasks_when_their_journals_are_done_again(crowded: Workflow, tmp_path: Path) -> None:
     """Whoever takes over a place with more tasks waiting than are let in finds every task that was called there."""
     with store_at(tmp_path) as store:
-        plan, offers = submit(store, "r1", crowded, {}, max_places=2), offers_of([crowded])
+        plan, offers = submit(store, "r1", crowded, {}, max_shards=2), offers_of([crowded])
         assert run_by_agents(store, "r1", offers).state == "done"
-        case = Case(store, "looks", "r1", plan, offers, jobs=None)
-        parts = [case.again(number, NoCaller()).part() for number in range(case.plan.places)]
+        case = Case(store, "looks", plan, offers, jobs=None)
+        parts = [case.again(number, NoCaller()).closed(store) for number in range(case.record.shards)]
         assert {state for part in parts for state in part.states.values()} == {"done"}

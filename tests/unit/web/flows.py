@@ -6,8 +6,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent.runs.records import recorded_run
-from solvent.runs.records.runs import new_run
+from solvent.runs.held_run import new_run
+from solvent.runs.recorded import recorded_run
 from solvent.store import open_store
 from solvent.workflows.model import Alternative, Input, Policy, Result, Service, Task, Value, Workflow
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.runs.records.entries import Answered, Called, Failure
-from solvent.runs.records.runs import new_run
+from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted
+from solvent.runs.held_run import new_run
+from solvent.runs.kept import Kept
 from solvent.runs.report import Report
 from solvent.store import open_store
 from solvent.values import codec
@@ -40,18 +41,19 @@ def write_run(store_file: Path | str, workflow: Workflow, *, until: float = 1.0)
     with open_store(str(store_file), is_durable=False) as store:
         held = new_run(store, workflow, {})
         held.open()
-        at = held.card.created
+        at = held.record.created
         order = [task.name for task in workflow.tasks if task.name != "fetch_copy"]
         for number, name in enumerate(order[: int(len(order) * until)]):
             at += 0.01
-            held.journal.note(Called(name, at))
+            held.journal.note(CallStarted(name, name, at))
             if name == "fetch_0":
-                failure = Failure("FAILED", "ConnectionError: it does not answer")
-                held.journal.note(Answered(name, at + 0.05, 3, failure=failure))
-                held.journal.note(Called("fetch_copy", at + 0.06))
-                held.journal.note(Answered("fetch_copy", at + 0.2, 1, codec.encode("a copy")))
+                why = "ConnectionError: it does not answer"
+                held.journal.note(CallFailed(name, name, at + 0.05, 3, "FAILED", why))
+                held.journal.note(Adapted("copy", name, at + 0.05, f"FAILED: {why}", (name,), ("fetch_copy",)))
+                held.journal.note(CallStarted("fetch_copy", "fetch_copy", at + 0.06))
+                held.journal.note(CallAnswered("fetch_copy", at + 0.2, 1, Kept(codec.encode("a copy"))))
             else:
-                held.journal.note(Answered(name, at + 0.05 + number % 7 / 20, 1, codec.encode(number)))
+                held.journal.note(CallAnswered(name, at + 0.05 + number % 7 / 20, 1, Kept(codec.encode(number))))
             if number % BATCH == 0:
                 held.journal.commit()
         held.journal.commit()
@@ -59,7 +61,7 @@ def write_run(store_file: Path | str, workflow: Workflow, *, until: float = 1.0)
             held.end(report_of(workflow))
         else:
             held.leave()
-        return held.card.run
+        return held.record.run
 
 
 def report_of(workflow: Workflow) -> Report:
@@ -70,7 +72,16 @@ def report_of(workflow: Workflow) -> Report:
         results={"join": len(states)},
         states=states,
         calls=dict.fromkeys(states, 1),
-        adaptations=[{"alternative": "copy", "task": "fetch_0"}],
+        adaptations=[
+            {
+                "alternative": "copy",
+                "because": "fetch_0",
+                "cause": "FAILED",
+                "replaced": ["fetch_0"],
+                "by": ["fetch_copy"],
+                "seconds": 0.1,
+            }
+        ],
         results_of=("join",),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.runs.agents.plans import submit
+from solvent.runs.agents.shards import submit
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, run_by_agents, store_at
 from tests.unit.web.page_server import served
 from tests.unit.web.streams import listening, told
@@ -25,7 +25,7 @@ def test_a_run_of_agents_is_shown_like_any_other(tmp_path: Path) -> None:
             (row,) = next(events).data["rows"]
         assert (row["agents"], row["state"], row["done"], row["total"]) == (True, "done", 3, 3)
         about = client.get("/api/runs/sums-1").json()
-        assert all("place" in task for task in about["tasks"])
+        assert all("shard" in task for task in about["tasks"])
         with listening(client, "/api/runs/sums-1/events") as events:
             known = next(events).data
         assert known["states"] == ["done", "replaced", "done", "done"]
@@ -47,7 +47,7 @@ def test_who_has_which_place_is_told(tmp_path: Path) -> None:
                     known["run"] = one if one["e"] == "run" else known["run"]
         (agent,) = seen["agents"]
         assert (agent["name"], agent["services"], agent["ttl"]) == ("a0", ["add", "broken"], 2.0)
-        assert {one["agent"] for one in seen["places"]} <= {"a0", ""}
+        assert {one["agent"] for one in seen["shards"]} <= {"a0", ""}
 
 
 def test_a_run_that_nobody_has_waits(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_run_that_nobody_has_waits(tmp_path: Path) -> None:
     with served(tmp_path / "store.db") as client, listening(client, "/api/runs/sums-1/events") as events:
         known = next(events).data
     assert known["run"]["state"] == "waiting"
-    assert known["agents"] == {"agents": [], "places": [], "missing": ["add", "broken"]}
+    assert known["agents"] == {"agents": [], "shards": [], "missing": ["add", "broken"]}
 
 
 def test_a_run_of_agents_is_cancelled_from_the_page(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.runs.agents.plans import submit
+from solvent.runs.agents.shards import submit
 from solvent.workflows.model import Task, Value
 from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded
@@ -25,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     with store_at(folder) as store:
         recorded(store, "r1", adaptive())
-        submit(store, "shared", workflow(*(Task(f"t{at}", "add", (Value(at),)) for at in range(4))), None, max_places=2)
+        submit(store, "shared", workflow(*(Task(f"t{at}", "add", (Value(at),)) for at in range(4))), None, max_shards=2)
         run_by_agents(store, "shared")
     return folder / "store.db"
 
@@ -60,8 +60,8 @@ def test_a_run_is_replayed_and_can_be_stepped_through(page: Client) -> None:
 
 def test_places_of_agents_are_replayed_each_by_itself(page: Client) -> None:
     """A run of agents has as many replays as places."""
-    found = replay(page, "shared", "?place=1")
-    assert (found["state"], found["place"], found["places"]) == ("made", 1, 2)
+    found = replay(page, "shared", "?shard=1")
+    assert (found["state"], found["shard"], found["shards"]) == ("made", 1, 2)
 
 
 def test_a_replay_is_made_once(page: Client) -> None:
@@ -75,7 +75,7 @@ def test_a_replay_of_a_run_that_has_gone_on_is_made_anew(tmp_path: Path) -> None
     with store_at(tmp_path) as store, served(tmp_path / "store.db") as client:
         held = recorded(store, "r1", workflow(Task("one", "add", (Value(1),))), max_seconds=0)
         before = replay(client, "r1")
-        held.journal.answered("one", 1, 1, None)
+        held.journal.answered("one", 1, 1)
         held.journal.commit()
         grown = client.get("/api/runs/r1/replay").json()
         after = replay(client, "r1")

@@ -163,7 +163,7 @@ def test_a_damaged_record_is_told_of(tmp_path: Path) -> None:
     """A journal that does not read ends the following of its run, and the list still has it."""
     recorded(tmp_path)
     with open_store(str(tmp_path / "store.db"), is_durable=False) as store:
-        store.append("runs/healing-1/journal", b"\xff nonsense")
+        store.append("runs/healing-1/shard/0", b"\xff nonsense")
     with served(tmp_path / "store.db") as client:
         with listening(client, "/api/runs/healing-1/events") as events:
             event = next(events)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import solvent
-from solvent.runs.agents.plans import submit
+from solvent.runs.agents.shards import submit
 from solvent.workflows.model import Result, Task, Value
 from tests.browser.chromium import MAX_SECONDS, browser, looking
 from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
@@ -48,7 +48,7 @@ def opened(board: Path) -> Iterator[Watched]:
             recorded(store, "adapted", adaptive())
             tasks = [Task(f"t{at}", "add", (Value(at),)) for at in range(MANY)]
             recorded(store, "large", workflow(*tasks, Task("sum", "add", tuple(Result(one.name) for one in tasks))))
-            submit(store, "shared", workflow(*tasks[:4]), None, max_places=2)
+            submit(store, "shared", workflow(*tasks[:4]), None, max_shards=2)
             run_by_agents(store, "shared")
         # Without local reactions no node can finish alone: all of them say something.
         command = [sys.executable, "-m", "solvent", "run", str(folder / "sum.hocl"), "--nodes", "3", "--no-local"]
@@ -173,8 +173,8 @@ def test_places_of_agents_are_chosen(look: Any) -> None:
 
 def test_who_had_the_places_of_a_run_is_said_when_it_is_over(look: Any) -> None:
     """Leases are given back at the end; who had them is still named, and no agent is said to have none."""
-    page = look("run/shared/agents", "[data-place]")
-    assert "These agents had its places" in page.locator(".run-body").inner_text()
+    page = look("run/shared/agents", "[data-shard]")
+    assert "These agents had its shards" in page.locator(".run-body").inner_text()
     assert "no agent" not in page.locator(".run-body").inner_text()
     assert page.locator("[data-agent]").count() == 0
 

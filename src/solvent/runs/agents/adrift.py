@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.runs.records.recorded import Again, Deferred
+from solvent.runs.recorded import Again, Deferred
 
 if TYPE_CHECKING:
     from solvent.engine.reaction import Flight

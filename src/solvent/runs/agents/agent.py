@@ -21,27 +21,24 @@ from solvent.runs.agents.case import Case
 from solvent.runs.agents.ending import IDLE_SECONDS, Endings
 from solvent.runs.agents.keeping import Keeper
 from solvent.runs.agents.offers import Offers
-from solvent.runs.agents.plans import (
-    FINISHED,
-    NEWS,
-    OVER,
-    SUBMITTED,
-    announced,
-    announced_plan,
-    damaged_lease,
-    ending_of,
-    is_away,
-    log_to,
-    name_from,
-    refuse_format,
-)
 from solvent.runs.agents.refusing import Refusals
+from solvent.runs.agents.shards import damaged_lease, is_away, refuse_format
 from solvent.runs.agents.sharing import Shares, about_this
 from solvent.runs.agents.telling import Teller
 from solvent.runs.agents.troubles import Troubles
 from solvent.runs.agents.watching import Watcher
 from solvent.runs.agents.words import dealt
 from solvent.runs.mailbox import Mailbox
+from solvent.runs.registry import (
+    FINISHED,
+    MESSAGES,
+    OVER,
+    SUBMITTED,
+    announced,
+    announced_record,
+    messages_of,
+    name_from,
+)
 from solvent.services.admission import Gates
 from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
 
@@ -117,7 +114,7 @@ class Agent:
     def run(self, *, until_idle: bool = False) -> None:
         """Work until it is stopped; or until every run that was submitted is over."""
         # For as long as it lives: to change it back and forth makes Python look for garbage every time.
-        with deep_stack(), few_collections(), self._heartbeat, self._store.watch([NEWS]) as watch:
+        with deep_stack(), few_collections(), self._heartbeat, self._store.watch([MESSAGES]) as watch:
             tell = partial(self._came.put, _CHANGED)
             with Watcher(self.name, watch, tell) as self._watcher:
                 try:
@@ -227,9 +224,9 @@ class Agent:
 
     def _read(self, touched: dict[Place, Case]) -> None:
         """Read what is new: runs that were submitted, or are over, and letters to places that are here."""
-        logs = {log_to(run): case for run, case in self.cases.items()}
+        logs = {messages_of(run): case for run, case in self.cases.items()}
         # Letters of runs that were over before this agent began are none of its business.
-        scope = NEWS if self._read_up_to else [SUBMITTED, OVER, FINISHED]
+        scope = MESSAGES if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
             found = self._store.read(scope, self._read_up_to, MAX_READ)
             self._hear_of_runs([one for one in found if one.log not in logs])
@@ -267,11 +264,11 @@ class Agent:
 
     def _open(self, run: str, blob: str) -> None:
         with self._refusals.of(run):
-            plan = announced_plan(self._store, run, blob)
-            if plan is None or ending_of(self._store, run):
+            record = announced_record(self._store, run, blob)
+            if record is None or record.has_ended or not record.by_agents:
                 return
-            refuse_format(plan)
-            self.cases[run] = case = self._case(run, plan, self._offers, observer=self._observe(run, plan))
+            refuse_format(record)
+            self.cases[run] = case = self._case(record, self._offers, observer=self._observe(record))
             if case.missing:
                 self._tell.missing(run, case.missing)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.runs.records.recorded import Deferred, RecordedRun
+from solvent.runs.recorded import Deferred, RecordedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,6 @@ class CallingRun(RecordedRun):
     def __init__(self, *arguments: Any, calls: Calls | None = None, epoch: int = 0, **options: Any) -> None:
         """Without `calls` none is made: it is only seen how the place is."""
         super().__init__(*arguments, **options)
-        self._ready: list[Any] = []
         self._made_by = calls
         #: Calls that are ready, of which nothing is noted yet.
         self._held: dict[str, tuple[Flight, Call, Deferred]] = {}

@@ -14,16 +14,16 @@ from solvent.runs.agents.calls import Calls
 from solvent.runs.agents.controlled import ControlledPlace
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.place import Place
-from solvent.runs.agents.plans import Standing, key_of, log_at, log_to, places_of, publish, workflow_of
+from solvent.runs.agents.shards import MOVED, Standing, shards_of
 from solvent.runs.agents.words import dealt
+from solvent.runs.events import MessagesReceived
+from solvent.runs.journal import MAX_READ, Journal
 from solvent.runs.kinds import makers_at
 from solvent.runs.mailbox import Mailbox
-from solvent.runs.records.entries import Heard
-from solvent.runs.records.journal import MAX_READ, Journal
+from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, workflow_of
 from solvent.runs.workflow import FUNCTIONS
 from solvent.services import Caller
 from solvent.store.leases import Lease, holder_from_entry
-from solvent.values import codec
 from solvent.values.encoding import encode_msgpack
 from solvent.values.limits import UNREADABLE
 from solvent.workflows.translate import Concretiser
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.runs.agents.offers import Offers
-    from solvent.runs.agents.plans import Plan
+    from solvent.runs.registry import RunRecord
     from solvent.services.admission import Gates
     from solvent.services.observer import CallObserver
     from solvent.store import Record, Store
@@ -48,8 +48,7 @@ class Case:
         self,
         store: Store,
         agent: str,
-        run: str,
-        plan: Plan,
+        record: RunRecord,
         offers: Offers,
         *,
         jobs: int | None,
@@ -57,14 +56,13 @@ class Case:
         observer: CallObserver | None = None,
         gates: Gates | None = None,
     ) -> None:
-        self.run = run
-        self.plan = plan
+        self.run = record.run
+        self.record = record
         self.here: dict[int, Place] = {}
         #: The calls of places that were here when the store went away.
         self.adrift: dict[int, Adrift] = {}
         #: Whether nothing more can happen anywhere.
         self.is_over = False
-        self._published = set[int]()
         self._store = store
         self._agent = agent
         self._offers = offers
@@ -77,7 +75,7 @@ class Case:
         self._letters_up_to = 0
         #: The revisions of what was told of places.
         self._told = dict[int, int]()
-        self.submitted = submitted = workflow_of(store, plan)
+        self.submitted = submitted = workflow_of(store, record)
         offers.refuse(submitted)
         used = {task.service for task in submitted.tasks}
         services = {one.name: offers.of(one) for one in submitted.services if one.name in used}
@@ -89,15 +87,12 @@ class Case:
         self.workflow = replace(submitted, services=found)
         # Its tasks are the same, so that what was found out about them (`cached_property`) holds.
         vars(self.workflow).update(vars(submitted))
-        self._parts, self._where = places_of(submitted, plan)
+        self._parts, self._where = shards_of(submitted, record)
         exits = (new for one in submitted.alternatives for new in one.exits.values())
         self._wanted = frozenset((*submitted.outcomes, *exits))
         calls = {task.name: task.service for task in submitted.tasks}
         self._needs = [frozenset(calls[name] for name in part) for part in self._parts]
-        try:
-            self._inputs: dict[str, Any] = dict(codec.decode(plan.inputs))
-        except (*UNREADABLE, TypeError) as error:
-            raise RecordProblem("R403", f"the inputs of `{run}` do not read: {error}") from None
+        self._inputs = inputs_of(store, record)
         #: Places that could not be opened here.
         self._refused = set[int]()
         #: Of the places that were taken here.
@@ -145,18 +140,18 @@ class Case:
         self.prepare()
         assert self.calls is not None
         # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
-        lease = Lease(self._store, key_of(self.run, "has", number), self._agent)
+        lease = Lease(self._store, key_of(self.run, "lease", number), self._agent)
         epoch = lease.take(heartbeats)
         if epoch is None:
             return None
         self._leases[number] = lease
-        journal = Journal(self._store, log_at(self.run, number), self._agent)
-        journal.run = self.plan.origin or self.run
+        journal = Journal(self._store, journal_of(self.run, number), self._agent)
+        journal.run = self.record.origin or self.run
         adrift = self.adrift.get(number)
         journal.open(epoch, since=adrift.had_in(epoch) if adrift is not None else ())
         place = self._place(number, journal, self.workflow, answers, self._caller, epoch)
         letters = self._letters_to(number)
-        if adrift is not None and journal.goes_on:
+        if adrift is not None and journal.is_resumed:
             adrift.again()
             place.go_on_with(adrift)
             place.start(letters)
@@ -178,8 +173,6 @@ class Case:
             self.adrift[number] = Adrift(place)
             place.forget_unmade()
         self.here.clear()
-        # It may have forgotten what it had said that it keeps.
-        self._published.clear()
         self.is_over = False
         self.forget_letters()
 
@@ -205,9 +198,9 @@ class Case:
 
     def again(self, number: int, caller: Any) -> Place:
         """Give a place as its journal tells, without having it: nothing is called, and nothing written."""
-        journal = Journal(self._store, log_at(self.run, number), self._agent, is_read_only=True)
+        journal = Journal(self._store, journal_of(self.run, number), self._agent, is_read_only=True)
         journal.open()
-        heard = max((one.position for one in journal.past if isinstance(one, Heard)), default=0)
+        heard = max((one.position for one in journal.past if isinstance(one, MessagesReceived)), default=0)
         place = self._place(number, journal, self.submitted, Mailbox[Any](), caller)
         place.start([one for one in self._letters_to(number) if one.position <= heard])
         return place
@@ -218,7 +211,7 @@ class Case:
         folder = self._offers.folder
         if self._concretiser is None:
             self._concretiser = Concretiser(workflow, self._inputs, functions=FUNCTIONS, folder=folder)
-        is_whole = self.plan.places == 1
+        is_whole = self.record.shards == 1
         place: Place = self._kind(is_controlled=workflow.is_controlled)(
             workflow,
             self._inputs,
@@ -228,7 +221,7 @@ class Case:
             where=self._where,
             names=self._parts[number],
             wanted=self._wanted,
-            letters=log_to(self.run),
+            letters=messages_of(self.run),
             answers=answers,
             caller=caller,
             calls=None if journal.is_read_only else self.calls,
@@ -245,9 +238,9 @@ class Case:
     def _letters_to(self, number: int) -> list[Record]:
         """Give all letters to a place; those to others, among which they are, wait for the next one that is taken."""
         while True:
-            more = self._store.read(log_to(self.run), self._letters_up_to, MAX_READ)
+            more = self._store.read(messages_of(self.run), self._letters_up_to, MAX_READ)
             for record in more:
-                for place, letter in dealt(record, range(self.plan.places)):
+                for place, letter in dealt(record, range(self.record.shards)):
                     self._letters.setdefault(place, []).append(letter)
                 self._letters_up_to = record.position
             if len(more) < MAX_READ:
@@ -276,8 +269,8 @@ class Case:
 
     def tell(self, place: Place) -> None:
         """Say how a place is at which nothing more can happen unless a letter comes."""
-        standing = Standing(place.journal.position, dict(place.said), dict(place.heard))
-        key, data = key_of(self.run, "is", place.number), encode_msgpack(standing)
+        standing = Standing(place.journal.position, dict(place.said), dict(place.heard), place.is_closed)
+        key, data = key_of(self.run, "rest", place.number), encode_msgpack(standing)
         place.is_fresh = False
         known = self._told.get(place.number, 0)
         while True:
@@ -294,13 +287,13 @@ class Case:
 
     def lost(self) -> list[Place]:
         """Give the places that another agent has taken, as their leases or their journals show."""
-        below = key_of(self.run, "has") + "/"
+        below = key_of(self.run, "lease") + "/"
         held = self._store.keys(below) if self.here else {}
         return [
             place
             for number, place in self.here.items()
             if self._is_taken(number, held.get(f"{below}{number}"))
-            or self._store.last(log_at(self.run, number)) != place.journal.position
+            or self._store.last(journal_of(self.run, number)) != place.journal.position
         ]
 
     def _is_taken(self, number: int, entry: Entry | None) -> bool:
@@ -315,11 +308,18 @@ class Case:
         return all(place.is_idle and not place.is_fresh for place in self.here.values())
 
     def publish(self) -> None:
-        """Tell how the tasks are that are here: the run is over."""
-        for number, place in self.here.items():
-            if number not in self._published:
-                publish(self._store, self.run, number, place.part())
-                self._published.add(number)
+        """Tell how the tasks are that are here: the run is over. A place that another agent has by now is dropped."""
+        for place in list(self.here.values()):
+            if place.is_closed:
+                continue
+            try:
+                place.close()
+            except RecordProblem as error:
+                if error.code != MOVED:
+                    raise
+                self.drop(place)
+            else:
+                self.tell(place)
 
     def close(self) -> None:
         """Have nothing to do with the run any more."""

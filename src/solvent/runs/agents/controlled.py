@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from solvent.runs.agents.parts import Part
+from typing import TYPE_CHECKING
+
 from solvent.runs.agents.place import Place
-from solvent.runs.records.recorded import RecordedControlledRun
+from solvent.runs.closing import closed_whole
+from solvent.runs.recorded import RecordedControlledRun
+
+if TYPE_CHECKING:
+    from solvent.runs.events import ShardClosed
+    from solvent.runs.kept import Blobs
 
 
 class ControlledPlace(Place, RecordedControlledRun):
     """A whole workflow whose tasks join and split by patterns, at one agent."""
 
-    def part(self) -> Part:
-        """Say how far everything is."""
-        report = self.report
-        report.failures, report.stuck = [], []
-        report = self._finish()
-        return Part(
-            states=report.states,
-            values=report.results,
-            calls=report.calls,
-            adaptations=report.adaptations,
-            faults=report.failures,
-            timings=report.timings,
-            reactions=report.reactions,
-            stuck=report.stuck,
-            ended_by=report.ended_by,
-            is_cancelled=report.is_cancelled,
-            is_whole=True,
-        )
+    def closed(self, blobs: Blobs) -> ShardClosed:
+        """Return how everything is."""
+        self.report.failures, self.report.stuck = [], []
+        return closed_whole(blobs, self._finish(), self.journal.adaptations)
 
     @property
     def is_idle(self) -> bool:

@@ -11,7 +11,9 @@ import time
 from typing import TYPE_CHECKING
 
 from solvent.errors import RecordProblem, problem_of
-from solvent.runs.agents.plans import OVER, end, ending_of, is_away, is_over, report_of, standings
+from solvent.runs.agents.shards import MOVED, is_away, is_closed, is_over, standings
+from solvent.runs.closing import report_of
+from solvent.runs.registry import OVER, end, existing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 0.02
 """How long nothing must have happened at a place before that is told, unless all that is to be done there is done."""
-MOVED = "R402"
-"""The code of what says that another agent has the place."""
 
 
 class Endings:
@@ -40,7 +40,7 @@ class Endings:
 
     def is_ended(self, case: Case) -> bool:
         """See whether a run is over though nobody has said so: who was to say it may have died before."""
-        if ending_of(self._store, case.run) is not None:
+        if existing(self._store, case.run).has_ended:
             self.known.add(case.run)
         elif case.here and not case.is_over and case.is_idle():
             self._consider(case)
@@ -71,7 +71,8 @@ class Endings:
                 # How its tasks are another agent knows.
                 case.drop(place)
             case.publish()
-            report = report_of(self._store, case.run, case.workflow, case.plan.places)
+            is_last = is_closed(standings(self._store, case.run), case.record.shards)
+            report = report_of(self._store, case.record, case.workflow) if is_last else None
         except Exception as error:
             if not case.here:
                 # Those who have places find the same, or do not.
@@ -113,7 +114,7 @@ class Endings:
         for number in case.here.keys() - found.keys():
             # It was told, and does not read any more.
             case.tell(case.here[number])
-        if is_over(found, case.plan.places):
+        if is_over(found, case.record.shards):
             self._store.append(OVER, case.run.encode())
 
 

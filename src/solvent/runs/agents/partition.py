@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solvent.runs.registry import MAX_SHARDS
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from solvent.workflows.model import Workflow
 
-MIN_PLACES, MAX_PLACES = 16, 64
+MIN_PLACES = 16
 TASKS_PER_PLACE = 64
 _ANYBODY = frozenset({""})
 
 
 def places_for(workflow: Workflow) -> int:
     """Say into how many places to divide a workflow at most: many agents have work, and do not only talk."""
-    return max(MIN_PLACES, min(MAX_PLACES, len(workflow.tasks) // TASKS_PER_PLACE))
+    return max(MIN_PLACES, min(MAX_SHARDS, len(workflow.tasks) // TASKS_PER_PLACE))
 
 
 def divided(
@@ -52,7 +54,7 @@ def divided(
     count, places = min(max_places, len(found)), list[list[str]]()
     for some in kinds.values():
         places += _dealt(workflow, some, max(1, count * len(some) // len(found)))
-    return places if len(places) <= MAX_PLACES else divided(workflow, max_places)
+    return places if len(places) <= MAX_SHARDS else divided(workflow, max_places)
 
 
 def are_together(workflow: Workflow, places: Sequence[Collection[str]]) -> bool:

@@ -16,11 +16,11 @@ from solvent.errors import RecordProblem
 from solvent.lang.molecule import Molecule, Symbol
 from solvent.runs.agents import words
 from solvent.runs.agents.calling import CallingRun
-from solvent.runs.agents.parts import Part
 from solvent.runs.agents.words import Letter, Writer, molecule_from
+from solvent.runs.closing import closed_part
+from solvent.runs.events import CallLost, MessagesReceived
 from solvent.runs.invoking import current
-from solvent.runs.records.entries import Heard, Withdrawn
-from solvent.runs.records.recorded import NO_MEMORY, Again, Deferred
+from solvent.runs.recorded import NO_MEMORY, Again, Deferred
 from solvent.services import Failure
 from solvent.store import Append, Record
 from solvent.values import codec
@@ -28,8 +28,9 @@ from solvent.values import codec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from solvent.runs.records import entries
-    from solvent.runs.records.journal import Journal
+    from solvent.runs.events import AnyEvent, ShardClosed
+    from solvent.runs.journal import Journal
+    from solvent.runs.kept import Blobs
     from solvent.services import Caller
     from solvent.workflows.model import Workflow
 
@@ -69,6 +70,8 @@ class Place(CallingRun):
         self.heard: Counter[int] = Counter()
         #: Whether anything has changed since it was last told how the place is.
         self.is_fresh = True
+        #: Whether the journal says how the tasks are: the run is over.
+        self.is_closed = False
         #: Whether what happens has happened before.
         self.is_replaying = bool(journal.past)
         self._where = where
@@ -85,7 +88,6 @@ class Place(CallingRun):
         self._outgoing: dict[int, list[words.Said]] = {}
         #: Letters that follow from what the journal has already.
         self._again: list[Append] = []
-        self._ready: list[Deferred | Again] = []
         #: Whether what came after the last record has been heard: only then it is known which calls are to be made.
         self._is_caught_up = False
         #: The calls that were out when this place was given up.
@@ -106,7 +108,7 @@ class Place(CallingRun):
             self._is_caught_up = True
             if self._letters:
                 # They came after the last one who had this place had died, and may call off what it had called.
-                self.journal.note(Heard(self.read_up_to))
+                self.journal.note(MessagesReceived(self.read_up_to))
                 self._within(lambda: self._hear(self.read_up_to))
             self.settle()
         except BaseException:
@@ -127,9 +129,7 @@ class Place(CallingRun):
         if isinstance(answer, Again):
             # While it pauses it needs no thread.
             self.end_call(answer.flight, is_done=True)
-            self.journal.retried(self._keys[answer.flight])
-            answer.deferred.announced += 1
-            self._ready.append(answer)
+            self._note_retry(answer)
         else:
             self._within(lambda: self._land(*answer))
             self._within(self._lift)
@@ -138,7 +138,7 @@ class Place(CallingRun):
         """Take letters; those that were there when the place was taken have been taken with it."""
         self._letters.extend(one for one in letters if one.position > self.read_up_to)
         self.read_up_to = letters[-1].position
-        self.journal.note(Heard(self.read_up_to))
+        self.journal.note(MessagesReceived(self.read_up_to))
         self._within(lambda: self._hear(self.read_up_to))
         self._within(self._lift)
 
@@ -237,24 +237,24 @@ class Place(CallingRun):
     def withdraw(self) -> None:
         """Note that the calls which were out have been ended by who had made them, and not by a death."""
         for key in self._ended:
-            self.journal.note(Withdrawn(key, time.time()))
+            self.journal.note(CallLost(key, time.time()))
         self.journal.commit()
 
-    def part(self) -> Part:
-        """Say how far the tasks of this place are."""
+    def closed(self, blobs: Blobs) -> ShardClosed:
+        """Return how the tasks of this place are."""
         report, found = self.report, dict[str, Any]()
         self._read_all(found)
-        wanted = self._wanted
-        return Part(
-            states={**dict.fromkeys(self._names_here, "waiting"), **report.states},
-            values={name: value for name, value in found.items() if name in wanted},
-            calls=report.calls,
-            adaptations=report.adaptations,
-            replaced=sorted(self._replaced),
-            faults=list(self._faults.values()),
-            timings=report.timings,
-            reactions=self.reactor.reactions,
-        )
+        report.states = {**dict.fromkeys(self._names_here, "waiting"), **report.states}
+        report.reactions = self.reactor.reactions
+        values = {name: value for name, value in found.items() if name in self._wanted}
+        noted, faults = self.journal.adaptations, self._faults.values()
+        return closed_part(blobs, report, noted, values=values, replaced=self._replaced, faults=faults)
+
+    def close(self) -> None:
+        """Note how the tasks of this place are: the run is over."""
+        self.journal.note(self.closed(self.journal.store))
+        self.journal.commit()
+        self.is_closed = True
 
     # --- What comes, and what goes.
 
@@ -262,7 +262,7 @@ class Place(CallingRun):
         """Say something to a task of another place; called by rules."""
         to = self._where[task]
         self.said[to] += 1
-        if len(self.journal.past) >= self.journal.last_entries and self.is_replaying:
+        if len(self.journal.past) >= self.journal.last_inputs and self.is_replaying:
             # It was said before the next record was written; only what the last one led to may not have been.
             return
         self._outgoing.setdefault(to, []).append(self._words.said(molecule))
@@ -339,11 +339,11 @@ class Place(CallingRun):
                 self._made_by.wait(self, key, waiting[1].service)
         return False
 
-    def _repeat(self, entry: entries.Any) -> None:
-        if isinstance(entry, Heard):
-            self._hear(entry.position)
+    def _repeat(self, event: AnyEvent) -> None:
+        if isinstance(event, MessagesReceived):
+            self._hear(event.position)
         else:
-            super()._repeat(entry)
+            super()._repeat(event)
 
     def _land(self, flight: Any, call: Any, value: Any, failure: Failure | None, attempts: int) -> None:
         if failure is None:

@@ -1,7 +1,7 @@
 """What agents cannot do though they have the services: open a place, or read a run at all.
 
 It may be a fault of one agent (another version, no memory) or of what is in the store, which nobody can read. No agent
-can tell which by itself. So each says that it cannot, and why (`runs/RUN/cannot/AGENT`), and leaves the place to
+can tell which by itself. So each says that it cannot, and why (`runs/RUN/refusal/AGENT`), and leaves the place to
 others. When nobody who is alive and has the services is left to try, the run has failed. `solvent status` tells what
 is hindered, and by what.
 """
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.errors import AgentProblem, StoreError, problem_of
-from solvent.runs.agents.ending import MOVED
 from solvent.runs.agents.offers import mark_of
-from solvent.runs.agents.plans import FORMAT, MAX_TEXT, is_away, key_of
+from solvent.runs.agents.shards import MOVED, is_away
+from solvent.runs.registry import FORMAT, MAX_TEXT, key_of
 from solvent.services.failure import legible
 from solvent.store.leases import heartbeat_from_value
 from solvent.values.encoding import encode_msgpack
@@ -67,7 +67,7 @@ class Refusals:
         if place in own:
             return
         own[place] = legible(problem.message[:MAX_TEXT])
-        what = run if place == ALL else f"place {place} of {run}"
+        what = run if place == ALL else f"shard {place} of {run}"
         self._tell.refused(run, f"{what} cannot be run here: {problem.message}")
         self._store.put(_key(run) + self._agent, encode_msgpack(own))
 
@@ -99,7 +99,7 @@ def refused(store: Store, run: str) -> dict[str, dict[int, str]]:
 
 
 def _key(run: str) -> str:
-    return key_of(run, "cannot") + "/"
+    return key_of(run, "refusal") + "/"
 
 
 def _read(entry: Entry) -> Iterator[tuple[int, str]]:

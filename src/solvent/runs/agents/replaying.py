@@ -1,4 +1,4 @@
-"""Does a run of agents again, from the journals of its places and the letters between them, calling nobody."""
+"""Does a run of agents again, from the journals of its shards and the messages between them, calling nobody."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from solvent.errors import RecordProblem
 from solvent.hocl.process_settings import deep_stack
 from solvent.runs.agents.case import Case
-from solvent.runs.agents.parts import merged
-from solvent.runs.agents.plans import workflow_of
+from solvent.runs.closing import merged
+from solvent.runs.kept import MemoryBlobs
+from solvent.runs.registry import workflow_of
 
 if TYPE_CHECKING:
     from solvent.runs.agents.offers import Offers
-    from solvent.runs.agents.plans import Plan
+    from solvent.runs.registry import RunRecord
     from solvent.runs.report import Report
     from solvent.store import Store
     from solvent.workflows.model import Workflow
@@ -36,12 +37,13 @@ def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = 
         raise RecordProblem("R406", said, hint=f"`solvent {command} {run} --file WORKFLOW`")
 
 
-def replayed(store: Store, run: str, plan: Plan, offers: Offers) -> Report:
-    """Give the report that follows from what was written down; of `offers` only conditions are asked."""
-    refuse_code(run, workflow_of(store, plan), offers)
-    case = Case(store, "replay", run, plan, offers, jobs=None)
+def replayed(store: Store, record: RunRecord, offers: Offers) -> Report:
+    """Return the report that follows from what was written down; of `offers` only conditions are asked."""
+    refuse_code(record.run, workflow_of(store, record), offers)
+    case, blobs = Case(store, "replay", record, offers, jobs=None), MemoryBlobs()
     with deep_stack():
-        return merged(case.workflow, [case.again(number, NoCaller()).part() for number in range(plan.places)])
+        shards = [case.again(shard, NoCaller()) for shard in range(record.shards)]
+        return merged(blobs, record, case.workflow, [one.closed(blobs) for one in shards])
 
 
 __all__ = ["NoCaller", "refuse_code", "replayed"]

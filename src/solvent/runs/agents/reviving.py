@@ -1,6 +1,6 @@
-"""Goes on with a run that has failed only since agents died under its calls: as another run, which knows all the rest.
+"""Continues a run that has failed only since agents died under its calls: as another run, which knows all the rest.
 
-A run that is over stays as it is. The other one has copies of its letters and journals, but for the answers which say
+A run that is over stays as it is. The other one has copies of its messages and journals, but for the answers which say
 that a call was lost; what was answered is not called again, and the lost calls have all their attempts. They are told
 that they may have been made before, by the name that they had. A loss for which an alternative has stepped in stays as
 it was. This is possible where nothing else has followed from the others: nothing was called or said because of them.
@@ -17,80 +17,88 @@ from msgspec.structs import replace
 
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.hocl.process_settings import deep_stack
-from solvent.runs.agents import plans, words
+from solvent.runs import registry
+from solvent.runs.agents import words
 from solvent.runs.agents.case import Case
-from solvent.runs.agents.plans import ending_of, key_of, log_at, log_to, report_of, successor_of, workflow_of
 from solvent.runs.agents.replaying import NoCaller, refuse_code
-from solvent.runs.records.entries import Answered, Called, Heard, Opened, Retried, Withdrawn
-from solvent.runs.records.history import task_of
-from solvent.runs.records.journal import MAX_READ, Journal, read_journal
-from solvent.runs.records.runs import new_name
+from solvent.runs.closing import report_of
+from solvent.runs.events import (
+    CallAnswered,
+    CallFailed,
+    CallLost,
+    CallStarted,
+    Ended,
+    MessagesReceived,
+    ShardClosed,
+    ShardTaken,
+)
+from solvent.runs.journal import MAX_READ, Journal, read_journal
+from solvent.runs.registry import change, existing, journal_of, messages_of, new_name, workflow_of
 from solvent.store import Append
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.runs.agents.offers import Offers
-    from solvent.runs.agents.plans import Plan
-    from solvent.runs.records import entries
+    from solvent.runs.events import AnyEvent, Event
+    from solvent.runs.registry import RunRecord
     from solvent.store import Record, Store
 
 LOST = "LOST"
 
 
-def lost_tasks(store: Store, run: str, plan: Plan) -> frozenset[str]:
-    """Name the tasks of a run that were lost with agents, if it has failed for no other reason."""
-    ending = ending_of(store, run)
-    if ending is None or ending.state != "failed" or ending.text:
+def lost_tasks(store: Store, record: RunRecord) -> frozenset[str]:
+    """Return the tasks of a run that were lost with agents, if it has failed for no other reason."""
+    if record.state != "failed" or record.why:
         return frozenset()
-    report = report_of(store, run, workflow_of(store, plan), plan.places)
+    report = report_of(store, record, workflow_of(store, record))
     if report is None or any(one.kind != LOST for one in report.failures):
         return frozenset()
     return frozenset(one.task for one in report.failures)
 
 
-def revive(store: Store, run: str, plan: Plan, tasks: frozenset[str], offers: Offers) -> str:
-    """Have a run go on whose tasks were lost, and give its new name: the one that somebody else has given it, if so."""
-    refuse_code(run, workflow_of(store, plan), offers, command="resume")
-    name = new_name(plan.origin or run)
-    moved = _copy_letters(store, run, name)
-    for place in range(plan.places):
-        _copy_journal(store, log_at(run, place), log_at(name, place), tasks, moved)
-    _check(store, run, name, _plan_after(run, plan), offers)
-    try:
-        store.put(key_of(run, "resumed"), name.encode(), expected=0)
-    except Conflict:
-        name = successor_of(store, run)
-    announce(store, run, plan, name)
+def revive(store: Store, record: RunRecord, tasks: frozenset[str], offers: Offers) -> str:
+    """Continue a run whose tasks were lost, and return its new name: the one that somebody else has given it, if so."""
+    run = record.run
+    refuse_code(run, workflow_of(store, record), offers, command="resume")
+    name = new_name(record.origin or run)
+    moved = _copy_messages(store, run, name)
+    for shard in range(record.shards):
+        _copy_journal(store, journal_of(run, shard), journal_of(name, shard), tasks, moved)
+    _check(store, run, _record_after(record, name), offers)
+    change(store, run, lambda one: None if one.successor else replace(one, successor=name))
+    name = existing(store, run).successor
+    announce(store, record, name)
     return name
 
 
-def announce(store: Store, run: str, plan: Plan, name: str) -> None:
-    """Let agents know of the run that goes on with one, once more if need be: who was to do it may have died before.
+def announce(store: Store, record: RunRecord, name: str) -> None:
+    """Let agents know of the run that continues one, once more if need be: who was to do it may have died before.
 
-    It has a plan, and so is a run, only when it is the only one that goes on.
+    It has a record, and so is a run, only when it is the only one that continues.
     """
     with suppress(Conflict):
-        plans.announce(store, name, _plan_after(run, plan))
+        registry.announce(store, _record_after(record, name))
 
 
-def _plan_after(run: str, plan: Plan) -> Plan:
-    return replace(plan, origin=plan.origin or run)
+def _record_after(record: RunRecord, name: str) -> RunRecord:
+    origin = record.origin or record.run
+    return replace(record, run=name, origin=origin, state="running", ended=0.0, why="", successor="")
 
 
-def _letters_of(store: Store, run: str) -> Iterator[Record]:
+def _messages_of(store: Store, run: str) -> Iterator[Record]:
     after = 0
-    while found := store.read(log_to(run), after, MAX_READ):
+    while found := store.read(messages_of(run), after, MAX_READ):
         yield from found
         after = found[-1].position
 
 
-def _copy_letters(store: Store, run: str, name: str) -> tuple[list[int], list[int]]:
-    """Copy what places have said to each other; give where that was, and where it is."""
+def _copy_messages(store: Store, run: str, name: str) -> tuple[list[int], list[int]]:
+    """Copy what shards have said to each other; return where that was, and where it is."""
     before, now = [0], [0]
-    for record in _letters_of(store, run):
+    for record in _messages_of(store, run):
         before.append(record.position)
-        now.extend(store.append_all([Append(log_to(name), record.data)]))
+        now.extend(store.append_all([Append(messages_of(name), record.data)]))
     return before, now
 
 
@@ -98,61 +106,60 @@ def _copy_journal(
     store: Store, log: str, other: str, tasks: frozenset[str], moved: tuple[list[int], list[int]]
 ) -> None:
     lost = {
-        one.key
+        one.call
         for _, one in read_journal(store, log)
-        if isinstance(one, Answered)
-        and one.failure is not None
-        and one.failure.kind == LOST
-        and task_of(one.key, tasks) in tasks
+        if isinstance(one, CallFailed) and one.is_last and one.kind == LOST and one.task in tasks
     }
     journal, at = Journal(store, other, ""), 0
-    for position, entry in read_journal(store, log):
+    for position, event in read_journal(store, log):
         if position != at:
             journal.commit()
             at = position
-        for one in _copies(entry, lost, moved):
+        for one in _copies(event, lost, moved):
             journal.note(one)
     journal.commit()
 
 
-def _copies(entry: entries.Any, lost: set[str], moved: tuple[list[int], list[int]]) -> Iterator[entries.Entry]:
-    """Give what stands for an entry in the copy."""
-    match entry:
-        case Called(key, at) if key in lost:
+def _copies(event: AnyEvent, lost: set[str], moved: tuple[list[int], list[int]]) -> Iterator[Event]:
+    """Yield what stands for an event in the copy."""
+    match event:
+        case CallStarted(call, at=at, attempt=1) if call in lost:
             # It may have been made, which it is told; and it counts neither as an attempt nor as a loss.
-            yield entry
-            yield Withdrawn(key, at)
-        case Retried(key) | Withdrawn(key) | Answered(key) if key in lost:
+            yield event
+            yield CallLost(call, at)
+        case CallStarted(call) | CallLost(call) | CallAnswered(call) | CallFailed(call) if call in lost:
             return
-        case Opened():
+        case ShardClosed() | Ended():
+            return
+        case ShardTaken():
             # Its leases are new, and begin with the first epoch.
-            yield replace(entry, epoch=0)
-        case Heard(position):
+            yield replace(event, epoch=0)
+        case MessagesReceived(position):
             before, now = moved
-            yield Heard(now[bisect_right(before, position) - 1])
+            yield MessagesReceived(now[bisect_right(before, position) - 1])
         case _:
-            yield entry
+            yield event
 
 
-def _check(store: Store, run: str, name: str, plan: Plan, offers: Offers) -> None:
+def _check(store: Store, run: str, record: RunRecord, offers: Offers) -> None:
     """Raise `RecordProblem` R404 if what was written down does not follow without the losses."""
-    said: dict[tuple[int, int], int] = {}
-    for record in _letters_of(store, name):
-        for to, one in words.dealt(record, range(plan.places)):
+    sent: dict[tuple[int, int], int] = {}
+    for message in _messages_of(store, record.run):
+        for to, one in words.dealt(message, range(record.shards)):
             letter = words.read(one.data)
             key = letter.sender, to
-            said[key] = max(said.get(key, 0), letter.first + len(letter.said) - 1)
-    case = Case(store, "resume", name, plan, offers, jobs=None)
+            sent[key] = max(sent.get(key, 0), letter.first + len(letter.said) - 1)
+    case = Case(store, "resume", record, offers, jobs=None)
     why = ""
     with deep_stack():
-        for place in range(plan.places):
+        for shard in range(record.shards):
             try:
-                found = case.again(place, NoCaller())
+                found = case.again(shard, NoCaller())
             except SolventError as error:
                 why = error.message
                 break
-            if any(found.said[to] != said.get((place, to), 0) for to in range(plan.places)):
-                why = f"place {place} has told others of it"
+            if any(found.said[to] != sent.get((shard, to), 0) for to in range(record.shards)):
+                why = f"shard {shard} has told others of it"
                 break
     if why:
         said_so = f"`{run}` cannot go on: more has followed from the calls that were lost: {why}"

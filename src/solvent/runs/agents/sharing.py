@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import ValidationError, convert, to_builtins
 
 from solvent.errors import StoreError
-from solvent.runs.agents.plans import FORMAT, key_of
-from solvent.runs.records import holders
+from solvent.runs import holders
+from solvent.runs.registry import FORMAT, key_of
 from solvent.store.leases import Heartbeats, heartbeat_from_value, holder_from_entry
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Shares:
         able = {name for name, entry in self.heartbeats.lively().items() if _is_able(entry, cases)} - {self._agent}
         has = Counter(one.agent for held in self._held.values() for one in held.values() if one is not None)
         self._others = {name: has[name] for name in able}
-        total = sum(case.plan.places for case in cases.values())
+        total = sum(case.record.shards for case in cases.values())
         self._mine = sum(len(case.here) for case in cases.values())
         self._left = total - self._mine - sum(self._others.values())
         self._least = total // (1 + len(able))
@@ -62,10 +62,10 @@ class Shares:
 
     def _holders(self, case: Case) -> dict[int, Holder | None]:
         """Give who has each place; where no lease is written, nobody who keeps to the rules can take it by them."""
-        below = key_of(case.run, "has") + "/"
-        found: dict[int, Holder | None] = dict.fromkeys(range(case.plan.places))
+        below = key_of(case.run, "lease") + "/"
+        found: dict[int, Holder | None] = dict.fromkeys(range(case.record.shards))
         written = self._store.keys(below)
-        for number in range(case.plan.places):
+        for number in range(case.record.shards):
             if (entry := written.get(f"{below}{number}")) is None:
                 continue
             try:

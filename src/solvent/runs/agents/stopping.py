@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from solvent.errors import StoreError
-from solvent.runs.agents.plans import ending_of
+from solvent.errors import RecordProblem, StoreError
+from solvent.runs.registry import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +52,10 @@ class Stopper:
             try:
                 is_time = self._store.get(self._key) is not None
                 if not is_time and self._until:
-                    is_time = ending_of(self._store, self._until) is not None
-            except StoreError:
-                # The store is away; the agent itself waits for it.
+                    record = record_of(self._store, self._until)
+                    is_time = record is not None and record.has_ended
+            except (StoreError, RecordProblem):
+                # The store is away, or the record damaged; the agent itself finds that out.
                 continue
             if is_time:
                 self._stop()

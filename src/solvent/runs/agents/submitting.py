@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
 from solvent.runs.agents.lacking import has_a_part, marks_of, offered_apart
-from solvent.runs.agents.plans import key_of, submit
 from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
-from solvent.runs.records.names import MEANING, is_name
+from solvent.runs.agents.shards import submit
+from solvent.runs.registry import NAME_RULE, is_name, key_of
 from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from solvent.runs.agents.plans import Plan
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
@@ -22,19 +22,19 @@ _ALONE = "run it without agents: `solvent run WORKFLOW`"
 
 
 def give_to_agents(
-    store: Store, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, max_places: int | None = None
-) -> Plan:
+    store: Store, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, max_shards: int | None = None
+) -> RunRecord:
     """Have a workflow run by whichever agents there are; raise `AgentProblem` A101 for one that they cannot run."""
     refuse_what_agents_cannot(workflow)
     # Whoever has forgotten an input shall hear of it here, and not from an agent.
     Concretiser(workflow, inputs)
     if not is_name(run):
-        raise AgentProblem("A101", f"a run cannot be called {run!a}", hint=MEANING)
-    if store.get(key_of(run, "plan")) is not None or store.get(f"runs/{run}") is not None:
+        raise AgentProblem("A101", f"a run cannot be called {run!a}", hint=NAME_RULE)
+    if store.get(key_of(run)) is not None:
         raise _taken(run)
     try:
         offered = _offered_apart(store, workflow)
-        return submit(store, run, workflow, inputs, max_places=max_places, offered=offered)
+        return submit(store, run, workflow, inputs, max_shards=max_shards, offered=offered)
     except WorkflowProblem as error:
         if error.code != "W106":
             raise

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from solvent.runs.agents.plans import Plan
+    from solvent.runs.registry import RunRecord
     from solvent.services.observer import CallObserver
 
-    Observe: TypeAlias = Callable[[str, Plan], CallObserver | None]
+    Observe: TypeAlias = Callable[[RunRecord], CallObserver | None]
     """Gives who hears of the calls of a run."""
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
@@ -19,18 +19,18 @@ Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 class Told(str):
     """A sentence that says what has happened, and of what kind that is.
 
-    Events: `begun`, `ended` (the agent); `taken`, `lost` (a place); `missing`, `refused` (a run that it cannot run);
-    `damaged` (a place that nobody can take);
+    Events: `begun`, `ended` (the agent); `taken`, `lost` (a shard); `missing`, `refused` (a run that it cannot run);
+    `damaged` (a shard that nobody can take);
     `over`, `done`, `failed` (a run; the last two by the agent that has ended it); `away` (the store does not answer),
     `full` (it has no room), `back` (it is well again).
     """
 
-    __slots__ = ("event", "level", "place", "run", "taken_from")
+    __slots__ = ("event", "level", "run", "shard", "taken_from")
     event: str
     level: Level
     run: str
-    place: int | None
-    #: The agent, presumed dead, that had the place.
+    shard: int | None
+    #: The agent, presumed dead, that had the shard.
     taken_from: str
 
     def __new__(
@@ -39,13 +39,13 @@ class Told(str):
         event: str,
         *,
         run: str = "",
-        place: int | None = None,
+        shard: int | None = None,
         level: Level = "info",
         taken_from: str = "",
     ) -> Self:
         """Put a sentence and its fields together."""
         one = super().__new__(cls, text)
-        one.event, one.run, one.place, one.level = event, run, place, level
+        one.event, one.run, one.shard, one.level = event, run, shard, level
         one.taken_from = taken_from
         return one
 
@@ -56,14 +56,14 @@ class Teller:
     def __init__(self, tell: Callable[[Told], None]) -> None:
         self._tell = tell
 
-    def taken(self, run: str, place: int, taken_from: str) -> None:
-        """Tell that a place was taken, perhaps from an agent that is presumed dead."""
-        self._tell(Told(f"took place {place} of {run}", "taken", run=run, place=place, taken_from=taken_from))
+    def taken(self, run: str, shard: int, taken_from: str) -> None:
+        """Tell that a shard was taken, perhaps from an agent that is presumed dead."""
+        self._tell(Told(f"took shard {shard} of {run}", "taken", run=run, shard=shard, taken_from=taken_from))
 
-    def lost(self, run: str, place: int) -> None:
-        """Tell that another agent has taken a place."""
+    def lost(self, run: str, shard: int) -> None:
+        """Tell that another agent has taken a shard."""
         self._tell(
-            Told(f"place {place} of {run} is another agent's now", "lost", run=run, place=place, level="warning")
+            Told(f"shard {shard} of {run} is another agent's now", "lost", run=run, shard=shard, level="warning")
         )
 
     def missing(self, run: str, services: Iterable[str]) -> None:
@@ -75,9 +75,9 @@ class Teller:
         """Tell that a run cannot be run here."""
         self._tell(Told(said, "refused", run=run, level="error"))
 
-    def damaged(self, run: str, place: int, said: str) -> None:
-        """Tell that nobody can take a place, since what the store says of it does not read."""
-        self._tell(Told(said, "damaged", run=run, place=place, level="error"))
+    def damaged(self, run: str, shard: int, said: str) -> None:
+        """Tell that nobody can take a shard, since what the store says of it does not read."""
+        self._tell(Told(said, "damaged", run=run, shard=shard, level="error"))
 
     def over(self, run: str) -> None:
         """Tell that a run is over."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.lang.molecule import Symbol
-from solvent.runs.records.journal import MIN_BLOB_BYTES
+from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.values import codec
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from solvent.runs.observing.metrics import Metrics
 from solvent.runs.observing.tasks import OpenTasks
+from solvent.runs.registry import MESSAGES
 from solvent.services.observer import CallSeen
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from solvent.services.observer import CallObserver
     from solvent.store import Append, Store
 
-_JOURNAL = re.compile(r"runs/[^/]+/at/\d+")
-_LETTERS = "news/to/"
+_JOURNAL = re.compile(r"runs/[^/]+/shard/\d+")
+_MESSAGES = f"{MESSAGES}runs/"
 _APPENDING = frozenset({"append", "append_all", "append_each", "append_soon"})
 
 
@@ -43,11 +44,11 @@ class AgentMetrics:
         metrics.gauge("solvent_calls_running", "Calls that are out.", lambda: self._running)
         self._tasks = metrics.counter("solvent_tasks_total", "Tasks none of whose calls is out any more.", "state")
         self._runs = metrics.counter("solvent_runs_total", "Runs that this agent has ended.", "state")
-        self._taken = metrics.counter("solvent_places_taken_total", "Places of runs that were taken.")
+        self._taken = metrics.counter("solvent_shards_taken_total", "Shards of runs that were taken.")
         self._overs = metrics.counter("solvent_take_overs_total", "Places taken over from agents presumed dead.")
-        self._lost = metrics.counter("solvent_places_lost_total", "Places that another agent has taken over.")
-        self._journal = metrics.counter("solvent_journal_records_total", "Records appended to journals of places.")
-        self._letters = metrics.counter("solvent_letters_total", "Records of letters to places that were appended.")
+        self._lost = metrics.counter("solvent_shards_lost_total", "Shards that another agent has taken over.")
+        self._journal = metrics.counter("solvent_journal_records_total", "Records appended to journals of shards.")
+        self._messages = metrics.counter("solvent_messages_total", "Records of messages to shards that were appended.")
         self._refused = metrics.counter("solvent_appends_failed_total", "Appends that the store did not take.")
         self._append = metrics.histogram("solvent_append_seconds", "How long the store took for an append.", "what")
         _add_process(metrics)
@@ -57,8 +58,8 @@ class AgentMetrics:
         gauge = self.metrics.gauge
         gauge("solvent_turns_total", "Turns that the agent has made.", lambda: agent.turns, kind="counter")
         gauge("solvent_runs", "Runs that the agent takes part in.", lambda: len(agent.cases))
-        says = "Places that the agent has: leases it holds."
-        gauge("solvent_places", says, lambda: sum(len(one.here) for one in list(agent.cases.values())))
+        says = "Shards that the agent has: leases it holds."
+        gauge("solvent_shards", says, lambda: sum(len(one.here) for one in list(agent.cases.values())))
         gauge("solvent_queue_length", "What waits to be taken or called.", lambda: _queues(agent), "queue")
 
     def observer(self) -> CallObserver:
@@ -88,7 +89,7 @@ class AgentMetrics:
         refused = sum(isinstance(one, Exception) for one in answer) if name == "append_each" else 0
         self._journal.add(by=max(0, journals - refused))
         self._refused.add(by=refused)
-        self._letters.add(by=sum(one.log.startswith(_LETTERS) for one in appends))
+        self._messages.add(by=sum(one.log.startswith(_MESSAGES) for one in appends))
         if name != "append_soon":
             # Nobody waits for what is appended soon.
             self._append.note(time.perf_counter() - began, "journal" if journals else "other")

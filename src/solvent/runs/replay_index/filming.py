@@ -11,21 +11,18 @@ from solvent.runs.agents.case import Case
 from solvent.runs.agents.controlled import ControlledPlace
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.place import Place
-from solvent.runs.agents.plans import plan_of, workflow_of
 from solvent.runs.agents.replaying import NoCaller, refuse_code
-from solvent.runs.records import Journal
-from solvent.runs.records.recorded import RecordedControlledRun, RecordedRun
-from solvent.runs.records.runs import log_of
-from solvent.values import codec
-from solvent.workflows.formats.files import load_text
+from solvent.runs.journal import Journal
+from solvent.runs.recorded import RecordedControlledRun, RecordedRun
+from solvent.runs.registry import existing, inputs_of, journal_of, signals_of, workflow_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from solvent.engine.reaction import Flight
     from solvent.lang.solution import Solution
-    from solvent.runs.records import entries
-    from solvent.runs.records.cards import RunCard
+    from solvent.runs.events import AnyEvent
+    from solvent.runs.registry import RunRecord
     from solvent.runs.replay_index.film import Film
     from solvent.services import Caller
     from solvent.store import Record, Store
@@ -55,9 +52,9 @@ class _Filmed(RecordedRun):
         self._film.called(flight)
         super()._take_off(caller, flight)
 
-    def _repeat(self, entry: entries.Any) -> None:
-        self._film.at = getattr(entry, "at", self._film.at)
-        super()._repeat(entry)
+    def _repeat(self, event: AnyEvent) -> None:
+        self._film.at = getattr(event, "at", self._film.at)
+        super()._repeat(event)
 
 
 class _FilmedRun(_Filmed, RecordedRun):
@@ -95,41 +92,38 @@ def _nobody() -> Iterator[Any]:
     yield NoCaller()
 
 
-def film_run(store: Store, card: RunCard, film: Film) -> str:
-    """Do a run of one process again; say where that ends, if it is not the end of the run."""
-    if card.hindrance:
-        raise RecordProblem("R406", f"the run `{card.run}` cannot be replayed: {card.hindrance}")
-    if not card.document:
-        said = f"the workflow of the run `{card.run}` cannot be said in a file, and the page runs no code to find it"
-        raise RecordProblem("R404", said, hint=f"solvent replay {card.run} --trace")
-    text = store.get_blob(card.document).decode()
-    workflow = load_text(text, name=f"{card.workflow}.json").workflow
-    refuse_code(card.run, workflow, Offers({}))
-    journal = Journal(store, log_of(card.run), "film", is_read_only=True)
+def film_run(store: Store, record: RunRecord, film: Film) -> str:
+    """Do a run of one process again; return where that ends, if it is not the end of the run."""
+    if record.hindrance:
+        raise RecordProblem("R406", f"the run `{record.run}` cannot be replayed: {record.hindrance}")
+    if not record.document:
+        said = f"the workflow of the run `{record.run}` cannot be said in a file, and the page runs no code to find it"
+        raise RecordProblem("R404", said, hint=f"solvent replay {record.run} --trace")
+    workflow = workflow_of(store, record)
+    refuse_code(record.run, workflow, Offers({}))
+    journal = Journal(store, journal_of(record.run), "film", is_read_only=True)
     journal.open()
-    film.at = card.created
+    film.at = record.created
     kind: Any = _FilmedControlledRun if workflow.is_controlled else _FilmedRun
-    signals = [tuple(one) for one in codec.decode(card.options.signals)] if card.options.signals else []
+    signals = signals_of(record)
     more = {"signals": signals} if signals else {}
-    run = kind(workflow, codec.decode(card.inputs), journal=journal, film=film, **more)
+    run = kind(workflow, inputs_of(store, record), journal=journal, film=film, **more)
     run.begin()
     error = run.run().error
-    return "" if error is None or card.has_ended else error.message
+    return "" if error is None or record.has_ended else error.message
 
 
-def film_place(store: Store, run: str, place: int, film: Film) -> str:
-    """Do one place of a run of agents again."""
-    plan = plan_of(store, run)
-    if plan is None:
-        raise RecordProblem("R401", f"there is no run `{run}` in {store.url}")
-    if not 0 <= place < plan.places:
-        raise RecordProblem("R401", f"the run `{run}` has no place {place}", hint=f"it has {plan.places}, from 0 on")
-    refuse_code(run, workflow_of(store, plan), Offers({}))
-    case = _FilmedCase(store, "film", run, plan, Offers({}), jobs=None)
+def film_shard(store: Store, run: str, shard: int, film: Film) -> str:
+    """Do one shard of a run of agents again."""
+    record = existing(store, run)
+    if not 0 <= shard < record.shards:
+        raise RecordProblem("R401", f"the run `{run}` has no shard {shard}", hint=f"it has {record.shards}, from 0 on")
+    refuse_code(run, workflow_of(store, record), Offers({}))
+    case = _FilmedCase(store, "film", record, Offers({}), jobs=None)
     case.film = film
-    film.at = plan.created
-    case.again(place, NoCaller())
+    film.at = record.created
+    case.again(shard, NoCaller())
     return ""
 
 
-__all__ = ["film_place", "film_run"]
+__all__ = ["film_run", "film_shard"]

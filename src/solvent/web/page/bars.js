@@ -127,8 +127,8 @@ export function paintMoments(context, run, view, palette) {
   context.font = `11px ${palette.sans}`;
   context.textBaseline = "middle";
   for (const one of run.adaptations) paintMoment(context, view, one.at, palette.adapted, `↻ ${one.name}`);
-  if (run.openings.length > 1 && run.openings.length < 50) {
-    for (const one of run.openings.slice(1)) if (one.place < 0) paintMoment(context, view, one.at, palette.cancelled, "resumed");
+  if (!run.about.agents && run.openings.length > 1 && run.openings.length < 50) {
+    for (const one of run.openings.slice(1)) paintMoment(context, view, one.at, palette.cancelled, "resumed");
   }
 }
 

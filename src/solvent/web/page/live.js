@@ -1,4 +1,4 @@
-// A run as it is followed: a snapshot first, and then the messages of what has changed (see projection.py).
+// A run as it is followed: a snapshot first, and then the messages of what has changed (see run_source.py).
 import { ask } from "./request.js";
 import { listen } from "./event-stream.js";
 
@@ -18,7 +18,7 @@ export function follow(name) {
     /** Each with `name`, `service`, `number`, `state`, `calls` (numbers of calls). */
     tasks: [],
     byName: new Map(),
-    /** Each with `task`, `key`, `began`, `ended`, `state`, `tries`, `attempts`, `text`, `place`; seconds. */
+    /** Each with `task`, `key`, `began`, `ended`, `state`, `tries`, `attempts`, `text`, `shard`; seconds. */
     calls: [],
     adaptations: [],
     openings: [],
@@ -66,7 +66,7 @@ export function follow(name) {
     call.tries = message.r ?? [];
     call.attempts = message.a ?? 1;
     call.text = message.m ?? "";
-    call.place = message.p ?? -1;
+    call.shard = message.p ?? 0;
     if (isNew) {
       run.calls[message.n] = call;
       run.tasks[message.t].calls.push(message.n);

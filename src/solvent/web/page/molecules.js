@@ -16,7 +16,7 @@ export function show(root, run, page, words) {
   sheet("molecules.css");
   const base = `/api/runs/${encodeURIComponent(run.name)}/replay`;
   const first = words[0] === undefined ? Infinity : Number(words[0]) || 0;
-  const view = { number: first, of: 0, place: words[1] ?? null, task: "", playing: 0, over: false, isMade: false };
+  const view = { number: first, of: 0, shard: words[1] ?? null, task: "", playing: 0, over: false, isMade: false };
   let wanted = null;
   let busy = false;
   let timer = 0;
@@ -26,7 +26,7 @@ export function show(root, run, page, words) {
   const total = make("span", { class: "soft num" });
   const button = (sign, says, act) => make("button", { class: "icon", type: "button", "aria-label": says, title: says, onclick: act }, sign);
   const play = button("▶", "Play (space)", () => setPlaying(!view.playing));
-  const places = make("span", {});
+  const shards = make("span", {});
   const search = make("input", { type: "search", placeholder: "Find molecules  /", "aria-label": "Find molecules", oninput: () => { clearTimeout(timer); timer = setTimeout(find, LOOK_MS); } });
   const names = make("datalist", { id: "replay-tasks" }, ...run.tasks.slice(0, 2000).map((task) => make("option", { value: task.name })));
   const task = make("input", { type: "search", placeholder: "Events of a task", list: "replay-tasks", "aria-label": "Task whose events to go to", onchange: () => { setTask(task.value); task.blur(); } });
@@ -34,7 +34,7 @@ export function show(root, run, page, words) {
   const notice = make("div", {});
   const aside = make("div", { class: "replay-aside" });
   const solution = make("div", { class: "replay-solution", tabindex: "-1" });
-  const bar = make("div", { class: "replay-bar" }, places,
+  const bar = make("div", { class: "replay-bar" }, shards,
     button("«", "The beginning (Home)", () => go(0)), button("‹", "One reaction back (←)", () => go(view.number - 1)), play,
     button("›", "One reaction on (→)", () => go(view.number + 1)), button("»", "The end (End)", () => go(view.of)),
     slider, count, total, task, names, events, search);
@@ -43,7 +43,7 @@ export function show(root, run, page, words) {
   waiting("Replaying the run …");
 
   function query(more = {}) {
-    const given = new URLSearchParams({ ...(view.place === null ? {} : { place: view.place }), ...more });
+    const given = new URLSearchParams({ ...(view.shard === null ? {} : { shard: view.shard }), ...more });
     return given.size ? `?${given}` : "";
   }
 
@@ -76,19 +76,19 @@ export function show(root, run, page, words) {
     const wasAtEnd = view.of > 0 && view.number >= view.of;
     view.isMade = true;
     view.of = replay.reactions;
-    view.place = replay.places ? String(replay.place) : null;
+    view.shard = replay.shards ? String(replay.shard) : null;
     slider.max = replay.reactions;
     total.textContent = `of ${replay.reactions.toLocaleString("en")}`;
-    fill(places, ...(replay.places > 1 ? [placeChoice(replay)] : []));
+    fill(shards, ...(replay.shards > 1 ? [shardChoice(replay)] : []));
     fill(notice, ...(replay.note ? [make("div", { class: "notice" }, replay.note)] : []));
     body.hidden = bar.hidden = false;
     go(wasAtEnd ? replay.reactions : view.number);
     if (run.state === "running" || replay.note) setTimeout(look, GROWN_MS);
   }
 
-  function placeChoice(replay) {
-    const options = Array.from({ length: replay.places }, (_, at) => make("option", { value: at, selected: at === replay.place }, `place ${at}`));
-    return make("select", { "aria-label": "Place of the run", onchange: (event) => { view.place = event.target.value; view.number = Infinity; view.of = 0; load(); } }, ...options);
+  function shardChoice(replay) {
+    const options = Array.from({ length: replay.shards }, (_, at) => make("option", { value: at, selected: at === replay.shard }, `shard ${at}`));
+    return make("select", { "aria-label": "Shard of the run", onchange: (event) => { view.shard = event.target.value; view.number = Infinity; view.of = 0; load(); } }, ...options);
   }
 
   /** See whether more has happened; who looks at the end sees it at once. */
@@ -140,8 +140,8 @@ export function show(root, run, page, words) {
     const top = solution.scrollTop;
     drawSolution(solution, moment.solution, tools);
     solution.scrollTop = top;
-    const place = view.place === null ? [] : [view.place];
-    history.replaceState(null, "", address(["run", run.name, "molecules", String(moment.number), ...place]));
+    const shard = view.shard === null ? [] : [view.shard];
+    history.replaceState(null, "", address(["run", run.name, "molecules", String(moment.number), ...shard]));
     if (search.value) find();
     if (view.task) setTask(view.task, { stays: true });
     if (view.playing && moment.number >= view.of) setPlaying(false);
@@ -201,8 +201,8 @@ export function show(root, run, page, words) {
   load();
   return {
     end() { view.over = true; clearInterval(view.playing); clearTimeout(timer); },
-    move([number, place]) {
-      if (number === undefined || (place ?? null) !== view.place) return false;
+    move([number, shard]) {
+      if (number === undefined || (shard ?? null) !== view.shard) return false;
       if (view.isMade) go(Number(number) || 0);
       else view.number = Number(number) || 0;
       return true;

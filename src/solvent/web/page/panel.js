@@ -116,7 +116,7 @@ function overview(run) {
       : make("p", { class: "soft" }, "To resume: ", make("code", {}, `solvent resume ${run.name}`)));
   }
   if (run.openings.length > 1) parts.push(make("h3", {}, "Had by"), ...run.openings.slice(-20).map((one) =>
-    make("p", { class: "soft" }, `${one.who}${one.place >= 0 ? `, place ${one.place}` : ""} `, make("span", { class: "faint num" }, `from ${seconds(one.at)}`))));
+    make("p", { class: "soft" }, `${one.who}${run.about.agents ? `, shard ${one.shard}` : ""} `, make("span", { class: "faint num" }, `from ${seconds(one.at)}`))));
   if (parts.length < 3 && !run.isOver) parts.push(make("p", { class: "faint" }, "Results and errors appear here. Choose a task to see its calls."));
   return parts;
 }

@@ -61,7 +61,7 @@ function call(one, run) {
   const tries = one.tries.length ? make("p", { class: "faint num" }, `further attempts at ${one.tries.map(seconds).join(", ")}`) : null;
   return make("div", { class: "value call" },
     make("div", { class: "call-head" }, make("span", { class: "state", data: { state: one.state } }, one.state),
-      make("span", { class: "faint num" }, times), one.place >= 0 ? make("span", { class: "faint" }, `place ${one.place}`) : null,
+      make("span", { class: "faint num" }, times), run.about.agents ? make("span", { class: "faint" }, `shard ${one.shard}`) : null,
       attempts > 1 ? make("span", { class: "attempts num" }, counted(attempts, "attempt")) : null),
     tries,
     one.text ? make("pre", { class: "bad" }, one.text) : null,

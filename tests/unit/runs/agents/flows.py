@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.plans import ending_of
+from solvent.runs.registry import record_of
 from solvent.store import open_store
 from solvent.workflows.model import Alternative, Result, Service, Task, Value, Workflow
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.runs.agents.offers import Offers
-    from solvent.runs.agents.plans import Ending
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
 
 
@@ -80,16 +80,18 @@ def store_at(folder: Path) -> Store:
     return open_store(str(folder / "store.db"), is_durable=False)
 
 
-def run_by_agents(store: Store, run: str, offers: Offers | None = None, *, many: int = 1, wait: float = 60.0) -> Ending:
+def run_by_agents(
+    store: Store, run: str, offers: Offers | None = None, *, many: int = 1, wait: float = 60.0
+) -> RunRecord:
     """Let agents in threads of this process go on with a run to its end."""
     with AgentsHere(store, offers, many=many):
         return end_of(store, run, wait=wait)
 
 
-def end_of(store: Store, run: str, *, wait: float = 60.0) -> Ending:
+def end_of(store: Store, run: str, *, wait: float = 60.0) -> RunRecord:
     """Wait for the end of a run."""
     until = time.monotonic() + wait
-    while (found := ending_of(store, run)) is None:
+    while (found := record_of(store, run)) is None or not found.has_ended:
         assert time.monotonic() < until, "the run does not end"
         time.sleep(0.01)
     return found

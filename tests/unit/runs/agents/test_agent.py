@@ -12,12 +12,14 @@ from msgspec.structs import replace
 
 from solvent.engine.reaction import Flight
 from solvent.runs.agents import ending
-from solvent.runs.agents.following import Following
 from solvent.runs.agents.offers import Offers, offers_of
-from solvent.runs.agents.plans import SUBMITTED, key_of, log_to, plan_of, report_of, submit
 from solvent.runs.agents.replaying import replayed
+from solvent.runs.agents.shards import submit
+from solvent.runs.closing import report_of
 from solvent.runs.making import run_workflow
-from solvent.runs.records.recorded import Deferred
+from solvent.runs.projection import view_of
+from solvent.runs.recorded import Deferred
+from solvent.runs.registry import SUBMITTED, existing, key_of, messages_of
 from solvent.services import cancelled
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, workflow
@@ -33,9 +35,7 @@ if TYPE_CHECKING:
 
 def report_at_end(store: Store, run: str, flow: Workflow) -> Report:
     """Give the report that agents have made."""
-    plan = plan_of(store, run)
-    assert plan is not None
-    report = report_of(store, run, flow, plan.places)
+    report = report_of(store, existing(store, run), flow)
     assert report is not None
     return report
 
@@ -81,19 +81,19 @@ def test_calls_that_have_ended_are_forgotten_at_once(store: Store) -> None:
 def test_a_replay_of_half_a_run_tells_how_far_it_was(store: Store) -> None:
     """A run whose agent had no services has done nothing, and its replay says so."""
     plan = submit(store, "r1", adaptive(), {})
-    assert set(replayed(store, "r1", plan, Offers({})).states.values()) <= {"waiting", "unused"}
+    assert set(replayed(store, plan, Offers({})).states.values()) <= {"waiting", "unused"}
 
 
 def test_nonsense_that_was_submitted_stops_nobody(store: Store) -> None:
     """Names that are none, plans that do not read, workflows that are gone: agents go on with the others."""
     for data in (b"\xff\xfe", b"../../etc", b"a b", b"unknown"):
         store.append(SUBMITTED, data)
-    store.put(key_of("damaged", "plan"), b"nonsense")
+    store.put(key_of("damaged"), b"nonsense")
     store.append(SUBMITTED, b"damaged")
     plan = submit(store, "gone", adaptive(), {})
-    store.put(key_of("gone", "plan"), msgspec.msgpack.encode(replace(plan, document="0" * 64)))
+    store.put(key_of("gone"), msgspec.msgpack.encode(replace(plan, document="0" * 64)))
     other = store.put_blob(b"{not json")
-    store.put(key_of("text", "plan"), msgspec.msgpack.encode(replace(plan, document=other)))
+    store.put(key_of("text"), msgspec.msgpack.encode(replace(plan, run="text", document=other)))
     store.append(SUBMITTED, b"text")
     submit(store, "r1", adaptive(), {})
     with AgentsHere(store) as here:
@@ -105,7 +105,7 @@ def test_nonsense_that_was_submitted_stops_nobody(store: Store) -> None:
 def test_a_letter_of_a_stranger_ends_its_run_only(store: Store) -> None:
     """Nonsense among the letters of a run is the end of this run, not of the agent."""
     submit(store, "bad", adaptive(), {})
-    store.append(log_to("bad"), b"nonsense")
+    store.append(messages_of("bad"), b"nonsense")
     submit(store, "r1", adaptive(), {})
     with AgentsHere(store):
         assert end_of(store, "r1").state == "done"
@@ -162,7 +162,7 @@ def test_many_results_at_once_fit_into_the_store(tmp_path: Path) -> None:
     tasks = [Task(f"T{one}", "text", (Value("x" * 9_000),)) for one in range(12)]
     flow = Workflow("w", (*tasks, Task("all", "text", tuple(Result(one.name) for one in tasks))), (TEXT,))
     with open_store(str(tmp_path / "small.db"), is_durable=False, max_record_bytes=40_000) as store:
-        submit(store, "r1", flow, {}, max_places=2)
+        submit(store, "r1", flow, {}, max_shards=2)
         assert run_by_agents(store, "r1", offers_of([flow])).state == "done"
         assert len(report_at_end(store, "r1", flow).results["all"]) == 12 * 9_000
 
@@ -194,9 +194,9 @@ def test_who_leaves_loses_no_call(store: Store) -> None:
         with AgentsHere(store, offers_of([flow])):
             until = time.monotonic() + 200
             while True:
-                following = Following(store, "r1", flow, plan.created)
-                assert not list(following.news())[1:]
-                if len(following.out) == 1 and following.again.total() == times - 1:
+                view = view_of(store, plan)
+                assert {call.task for call in view.calls} <= {"t"}
+                if len(view.out) == 1 and view.called_again.get("t", 0) == times - 1:
                     break
                 assert time.monotonic() < until
                 time.sleep(0.01)

@@ -15,9 +15,10 @@ from solvent.runs.agents.case import Case
 from solvent.runs.agents.looking import see_run
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.place import Place
-from solvent.runs.agents.plans import FORMAT, ending_of, key_of, log_to, plan_of, submit
 from solvent.runs.agents.replaying import NoCaller
+from solvent.runs.agents.shards import submit
 from solvent.runs.agents.words import dealt, molecule_from, read
+from solvent.runs.registry import FORMAT, existing, key_of, messages_of, record_of
 from solvent.workflows.model import Alternative, Result, Task, Value
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, workflow
 
@@ -46,14 +47,14 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
     `pytest --rewrite` stores a run of today where there is none of this format.
     """
     if rewrite and not STORED.exists():
-        submit(store, "r1", FLOW, {}, max_places=4)
+        submit(store, "r1", FLOW, {}, max_shards=4)
         run_by_agents(store, "r1", many=2)
         _store(store)
     else:
         _load(store)
-    plan = plan_of(store, "r1")
+    plan = record_of(store, "r1")
     assert plan is not None
-    case = Case(store, "test", "r1", plan, Offers({}), jobs=None)
+    case = Case(store, "test", plan, Offers({}), jobs=None)
     said: dict[tuple[int, int], list[Any]] = {}
     tell = Place.tell
 
@@ -63,11 +64,11 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
 
     monkeypatch.setattr(Place, "tell", heard)
     with deep_stack():
-        for number in range(plan.places):
+        for number in range(plan.shards):
             case.again(number, NoCaller())
     written: dict[tuple[int, int], dict[int, Any]] = {}
-    for record in store.read(log_to("r1")):
-        for to, one in dealt(record, range(plan.places)):
+    for record in store.read(messages_of("r1")):
+        for to, one in dealt(record, range(plan.shards)):
             letter = read(one.data)
             own = written.setdefault((letter.sender, to), {})
             own |= {number: molecule_from(each, store) for number, each in enumerate(letter.said, letter.first)}
@@ -76,18 +77,18 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
 
 
 def _store(store: Store) -> None:
-    plan, entry = plan_of(store, "r1"), store.get(key_of("r1", "plan"))
+    plan, entry = record_of(store, "r1"), store.get(key_of("r1"))
     assert plan is not None
     assert entry is not None
     text = lambda data: b64encode(data).decode()  # noqa: E731
     records = [[one.position, one.log, text(one.data)] for one in store.read("")]
-    stored = {"plan": text(entry.value), "document": text(store.get_blob(plan.document)), "records": records}
+    stored = {"record": text(entry.value), "document": text(store.get_blob(plan.document)), "records": records}
     STORED.write_bytes(msgspec.json.format(msgspec.json.encode(stored), indent=1) + b"\n")
 
 
 def _load(store: Store) -> None:
     stored = msgspec.json.decode(STORED.read_bytes())
-    store.put(key_of("r1", "plan"), b64decode(stored["plan"]))
+    store.put(key_of("r1"), b64decode(stored["record"]))
     store.put_blob(b64decode(stored["document"]))
     for position, log, data in stored["records"]:
         assert store.append(log, b64decode(data)) == position
@@ -97,12 +98,12 @@ def _load(store: Store) -> None:
 def test_an_agent_of_another_format_leaves_a_run_alone(store: Store, other: int, words: str) -> None:
     """It says why, so does who asks how the run stands, and it goes on with others."""
     plan = submit(store, "r1", adaptive(), {})
-    store.put(key_of("r1", "plan"), msgspec.msgpack.encode(replace(plan, format=other)))
+    store.put(key_of("r1"), msgspec.msgpack.encode(replace(plan, format=other)))
     submit(store, "r2", adaptive(), {})
     with AgentsHere(store) as here:
         here.wait_for(f"r1 cannot be run here: it was submitted by {words} version of Solvent")
         assert end_of(store, "r2").state == "done"
         (refusal,) = see_run(store, "r1").refusals
-    assert (refusal.agent, refusal.place) == ("a0", None)
+    assert (refusal.agent, refusal.shard) == ("a0", None)
     assert words in refusal.why
-    assert ending_of(store, "r1") is None
+    assert not existing(store, "r1").has_ended

@@ -8,8 +8,8 @@ import pytest
 
 from solvent.runs.agents.lacking import Lacking, lacking, marks_of, needs_of, offered_apart
 from solvent.runs.agents.looking import see_run
-from solvent.runs.agents.plans import submit
 from solvent.runs.agents.presence import AgentSeen
+from solvent.runs.agents.shards import submit
 from solvent.runs.agents.troubles import Doubts
 from tests.unit.runs.agents.flows import AgentsHere, chain, offering, store_at
 
@@ -64,7 +64,7 @@ def test_status_and_who_watches_are_told(tmp_path: Path) -> None:
     """A run that was submitted when nobody was there waits for one agent with both services, which is said."""
     with store_at(tmp_path) as store:
         plan = submit(store, "r1", FLOW, {})
-        assert plan.places == 1
+        assert plan.shards == 1
         here = AgentsHere(store, offering(FLOW, "add"))
         with here, AgentsHere(store, offering(FLOW, "double"), name="b") as other:
             here.wait_for("needs services")

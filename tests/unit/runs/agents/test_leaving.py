@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.plans import log_at, submit
+from solvent.runs.agents.shards import submit
 from solvent.runs.agents.stopping import STOPS, Stopper, ask_to_stop
-from solvent.runs.records.entries import Answered, Withdrawn
-from solvent.runs.records.journal import read_journal
+from solvent.runs.events import CallAnswered, CallLost
+from solvent.runs.journal import read_journal
+from solvent.runs.registry import journal_of
 from solvent.workflows.model import Service, Task, Workflow
 from tests.unit.runs.agents.flows import store_at
 
@@ -35,12 +36,12 @@ def test_what_has_ended_when_an_agent_leaves_is_kept(tmp_path: Path, monkeypatch
     """An answer that comes when the agent is about to leave is in the journal: the call has ended, and is not out."""
     flow = Workflow("w", (Task("t", "last"),), (Service("last", function=last),))
     with store_at(tmp_path) as store:
-        noted = lambda: [one for _, one in read_journal(store, log_at("r1", 0))]  # noqa: E731
+        noted = lambda: [one for _, one in read_journal(store, journal_of("r1", 0))]  # noqa: E731
         leave = Agent._leave
 
         def late(agent: Agent, case: Any) -> None:
             until = time.monotonic() + 200
-            while not agent.waiting() and not any(isinstance(one, Answered) for one in noted()):
+            while not agent.waiting() and not any(isinstance(one, CallAnswered) for one in noted()):
                 assert time.monotonic() < until
             leave(agent, case)
 
@@ -49,8 +50,8 @@ def test_what_has_ended_when_an_agent_leaves_is_kept(tmp_path: Path, monkeypatch
         agent = Agent(store, "a", offers_of([flow]), ttl=2.0)
         LEAVE[:] = [agent.stop]
         agent.run()
-        ends = [type(one) for one in noted() if isinstance(one, Answered | Withdrawn)]
-    assert ends == [Answered]
+        ends = [type(one) for one in noted() if isinstance(one, CallAnswered | CallLost)]
+    assert ends == [CallAnswered]
 
 
 def test_who_is_asked_ends(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents.looking import see_run
-from solvent.runs.agents.parts import Part, merged
-from solvent.runs.agents.plans import submit
 from solvent.runs.agents.presence import see_agents
+from solvent.runs.agents.shards import submit
 from solvent.runs.agents.troubles import LOOK_SECONDS, Doubts
-from solvent.runs.records.names import is_of_agents
+from solvent.runs.closing import merged
+from solvent.runs.events import ShardClosed
+from solvent.runs.kept import keep
 from solvent.store.leases import AGENTS, Heartbeat
+from solvent.values import codec
 from tests.unit.runs.agents.flows import adaptive, store_at
 
 if TYPE_CHECKING:
@@ -54,13 +56,13 @@ def test_a_run_without_agents_waits(store: Store) -> None:
     submit(store, "r1", adaptive(), {})
     seen = see_run(store, "r1")
     assert (seen.state, seen.lacking.missing) == ("waiting", ("add", "broken"))
-    assert sum(place.waiting for place in seen.places) == 4
-    assert {place.agent for place in seen.places} == {""}
+    # One of the four stands by.
+    assert sum(shard.waiting for shard in seen.shards) == 3
+    assert {shard.agent for shard in seen.shards} == {""}
 
 
 def test_a_run_that_is_not_there(store: Store) -> None:
     """Asking for a run that nobody has submitted is an error."""
-    assert not is_of_agents(store, "r1")
     with pytest.raises(RecordProblem, match="r1"):
         see_run(store, "r1")
 
@@ -79,8 +81,10 @@ def test_who_watches_finds_out_that_nobody_is_there(tmp_path: Path) -> None:
     assert found == [False] * 6 + [True] * 2
 
 
-def test_a_whole_part_is_the_report() -> None:
-    """A workflow of patterns is one place, whose part says everything."""
-    part = Part(states={"a": "done"}, values={"a": 1}, is_whole=True, stuck=["b waits for ever"])
-    report = merged(adaptive(), [part])
-    assert (report.results, report.stuck, report.trace, report.succeeded) == ({"a": 1}, ["b waits for ever"], [], False)
+def test_a_whole_shard_is_the_report(store: Store) -> None:
+    """A workflow of patterns is one shard, which says everything; its result may be in a blob."""
+    record = submit(store, "r1", adaptive(), {})
+    results = {"a": keep(store, codec.encode(bytes(100_000)))}
+    closed = ShardClosed(1.0, {"a": "done"}, {"a": 1}, results, is_whole=True, stuck=["b waits for ever"])
+    report = merged(store, record, adaptive(), [closed])
+    assert (report.results, report.stuck, report.succeeded) == ({"a": bytes(100_000)}, ["b waits for ever"], False)

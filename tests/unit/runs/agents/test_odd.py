@@ -10,7 +10,9 @@ import pytest
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.place import Place
-from solvent.runs.agents.plans import plan_of, report_of, submit
+from solvent.runs.agents.shards import submit
+from solvent.runs.closing import report_of
+from solvent.runs.registry import existing
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of
 
@@ -54,12 +56,10 @@ ODD = Workflow(
 
 def test_odd_results_and_failures_are_results_and_failures(store: Store) -> None:
     """Half characters and very long numbers are passed from place to place, and told at the end."""
-    submit(store, "r1", ODD, {}, max_places=4)
+    submit(store, "r1", ODD, {}, max_shards=4)
     with AgentsHere(store, offers_of([ODD]), many=2):
         assert end_of(store, "r1").state == "failed"
-    plan = plan_of(store, "r1")
-    assert plan is not None
-    report = report_of(store, "r1", ODD, plan.places)
+    report = report_of(store, existing(store, "r1"), ODD)
     assert report is not None
     assert report.results == {"b": name(), "c": number()}
     assert [one.cause for one in report.failures] == ["ValueError: caf\\udce9.txt"]
@@ -76,14 +76,14 @@ def failing(method: Callable[..., Any]) -> Callable[..., Any]:
     return fail
 
 
-@pytest.mark.parametrize("method", ["start", "take", "settle", "appends", "go", "part"])
+@pytest.mark.parametrize("method", ["start", "take", "settle", "appends", "go", "close"])
 def test_a_fault_ends_its_run_and_no_agent(store: Store, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """Wherever a run meets a fault of Solvent, it has failed, with its cause, and the agent goes on with others."""
     monkeypatch.setattr(Place, method, failing(getattr(Place, method)))
     with AgentsHere(store) as agents:
         submit(store, "odd", adaptive(), {})
         ending = end_of(store, "odd")
-        assert (ending.state, "ZeroDivisionError: an oddity \\udce9" in ending.text) == ("failed", True)
+        assert (ending.state, "ZeroDivisionError: an oddity \\udce9" in ending.why) == ("failed", True)
         agents.wait_for("odd failed: a fault in Solvent itself")
         submit(store, "even", adaptive(), {})
         assert end_of(store, "even").state == "done"

@@ -11,8 +11,9 @@ from solvent.errors import StoreError
 from solvent.lang.molecule import Symbol
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.plans import log_to, submit
+from solvent.runs.agents.shards import submit
 from solvent.runs.agents.words import Letter, Writer, addressed, dealt
+from solvent.runs.registry import messages_of
 from solvent.store.leases import Heartbeats
 from solvent.workflows.model import Alternative, Result, Task, Value
 from solvent.workflows.rule_functions import molecule_of
@@ -40,8 +41,8 @@ FLOW = workflow(
 def said(store: Store, number: int, place: int, *molecule: Any) -> Record:
     """Say something to a task of a place, as the place of `first` does; give the letter as it is read."""
     letter = Letter(0, number, (Writer(store).said(molecule),))
-    position = store.append(log_to("r1"), addressed(place, letter))
-    [record] = store.read(log_to("r1"), position - 1, 1)
+    position = store.append(messages_of("r1"), addressed(place, letter))
+    [record] = store.read(messages_of("r1"), position - 1, 1)
     [(_, found)] = dealt(record, [place])
     return found
 
@@ -62,8 +63,8 @@ def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_pa
     """An answer and a letter that takes back what it rests on come together: the journal can be opened by another."""
     second, first = task_symbol("second"), task_symbol("first")
     with store_at(tmp_path) as store:
-        plan, came = submit(store, "r1", FLOW, {}, max_places=8), SimpleQueue[Any]()
-        cases = [Case(store, name, "r1", plan, offers_of([FLOW]), jobs=1) for name in ("one", "two")]
+        plan, came = submit(store, "r1", FLOW, {}, max_shards=8), SimpleQueue[Any]()
+        cases = [Case(store, name, plan, offers_of([FLOW]), jobs=1) for name in ("one", "two")]
         number = cases[0]._where[second]
         assert cases[0]._where[first] != number
         place = cases[0].take(number, Heartbeats(store), came)
@@ -79,7 +80,7 @@ def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_pa
         cases[0].release(number)
         again = cases[1].take(number, Heartbeats(store), came)
         assert again is not None
-        assert again.part().states == place.part().states
+        assert again.closed(store).states == place.closed(store).states
         for case in cases:
             case.close()
 
@@ -91,7 +92,7 @@ def test_who_goes_on_after_a_record_of_which_the_store_said_nothing_loses_no_cal
     flow = workflow(Task("t", "add", (Value(1),)))
     with store_at(tmp_path) as store:
         plan, came = submit(store, "r1", flow, {}), SimpleQueue[Any]()
-        case = Case(store, "one", "r1", plan, offers_of([flow]), jobs=1)
+        case = Case(store, "one", plan, offers_of([flow]), jobs=1)
         place = case.take(0, Heartbeats(store), came)
         assert place is not None
         kept(place)
@@ -108,7 +109,7 @@ def test_who_goes_on_after_a_record_of_which_the_store_said_nothing_loses_no_cal
                 case.take(0, Heartbeats(store), came)
         again = case.take(0, Heartbeats(store), came)
         assert again is not None
-        assert (again.journal.goes_on, again.ready, again.journal.losses.total()) == (True, 0, 0)
+        assert (again.journal.is_resumed, again.ready, again.journal.losses.total()) == (True, 0, 0)
         case.close()
 
 
@@ -117,8 +118,8 @@ def test_calls_that_were_not_made_when_the_store_went_away_keep_no_room(tmp_path
     """The disk was full just then, and none of them ever will be: who goes on makes as many as there are threads."""
     flow = workflow(*(Task(f"t{number}", "add", (Value(number),)) for number in range(3)))
     with store_at(tmp_path) as store:
-        plan, came = submit(store, "r1", flow, {}, max_places=1), SimpleQueue[Any]()
-        case = Case(store, "one", "r1", plan, offers_of([flow]), jobs=2)
+        plan, came = submit(store, "r1", flow, {}, max_shards=1), SimpleQueue[Any]()
+        case = Case(store, "one", plan, offers_of([flow]), jobs=2)
         for _ in range(3):
             place = case.take(0, Heartbeats(store), came)
             assert place is not None

@@ -11,9 +11,10 @@ from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.ending import Endings
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.plans import end, ending_of, key_of, log_at, plan_of, submit
 from solvent.runs.agents.refusing import ALL, Refusals, refused
+from solvent.runs.agents.shards import is_closed, standings, submit
 from solvent.runs.agents.telling import Teller
+from solvent.runs.registry import end, existing, journal_of, key_of, record_of
 from solvent.store.leases import Heartbeats
 from tests.unit.runs.agents.flows import adaptive, store_at
 
@@ -31,19 +32,19 @@ class Rig:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.told: list[str] = []
-        submit(store, "r1", adaptive(), {}, max_places=1)
+        submit(store, "r1", adaptive(), {}, max_shards=1)
         self.cases: list[Case] = []
 
     def case(self, agent: str) -> Case:
         """Give the run, as an agent has it."""
-        plan = plan_of(self.store, "r1")
+        plan = record_of(self.store, "r1")
         assert plan is not None
-        self.cases.append(Case(self.store, agent, "r1", plan, offers_of([adaptive()]), jobs=1))
+        self.cases.append(Case(self.store, agent, plan, offers_of([adaptive()]), jobs=1))
         return self.cases[-1]
 
     def take(self, case: Case) -> Place:
         """Let an agent take the place, as if who has it were dead."""
-        self.store.delete(key_of("r1", "has", 0))
+        self.store.delete(key_of("r1", "lease", 0))
         place = case.take(0, Heartbeats(self.store), SimpleQueue[Any]())
         assert place is not None
         return place
@@ -66,9 +67,9 @@ def test_only_who_has_a_place_ends_its_run(rig: Rig, *, is_taken: bool) -> None:
     place = rig.take(case)
     if is_taken:
         # Its journal has what the other one opened it with, and its lease is the other's.
-        rig.store.append(log_at("r1", 0), b"\x90")
+        rig.store.append(journal_of("r1", 0), b"\x90")
     Endings(rig.store, Teller(rig.told.append)).fail(case, place, ZeroDivisionError("odd"))
-    assert (ending_of(rig.store, "r1") is None) == is_taken
+    assert (not existing(rig.store, "r1").has_ended) == is_taken
     assert not case.here
     assert ("is another agent's now" in rig.told[0]) == is_taken
 
@@ -87,10 +88,10 @@ def test_what_is_opened_again_is_opened_in_a_new_epoch(rig: Rig) -> None:
     """An agent that drops a place, and has the lease still, takes it with the next epoch."""
     case = rig.case("one")
     place = rig.take(case)
-    before = rig.store.get(key_of("r1", "has", 0))
+    before = rig.store.get(key_of("r1", "lease", 0))
     case.drop(place)
     assert case.take(0, Heartbeats(rig.store), SimpleQueue[Any]()) is not None
-    assert rig.store.get(key_of("r1", "has", 0)) != before
+    assert rig.store.get(key_of("r1", "lease", 0)) != before
 
 
 def test_a_place_whose_lease_is_another_s_is_lost(rig: Rig) -> None:
@@ -98,8 +99,32 @@ def test_a_place_whose_lease_is_another_s_is_lost(rig: Rig) -> None:
     case = rig.case("old")
     place = rig.take(case)
     assert case.lost() == []
-    rig.store.put(key_of("r1", "has", 0), b"\x82\xa6holder\xa3new\xa5epoch\x02")
+    rig.store.put(key_of("r1", "lease", 0), b"\x82\xa6holder\xa3new\xa5epoch\x02")
     assert case.lost() == [place]
+
+
+def test_a_place_that_is_closed_stays_so(rig: Rig) -> None:
+    """Whatever is told of it later, and whoever takes it: a run that is over ends when all its places are closed."""
+    case = rig.case("one")
+    place = rig.take(case)
+    case.publish()
+    case.tell(place)
+    assert is_closed(standings(rig.store, "r1"), 1)
+    case.release(0)
+    other = rig.case("two")
+    assert other.take(0, Heartbeats(rig.store), SimpleQueue[Any]()) is not None
+    other.publish()
+    assert is_closed(standings(rig.store, "r1"), 1)
+
+
+def test_who_has_lost_a_place_does_not_close_it(rig: Rig) -> None:
+    """The one that another agent has taken is dropped, and nothing is said of it."""
+    case = rig.case("one")
+    rig.take(case)
+    rig.store.append(journal_of("r1", 0), b"\x90")
+    case.publish()
+    assert not case.here
+    assert not is_closed(standings(rig.store, "r1"), 1)
 
 
 def test_nothing_is_noted_of_a_run_that_is_over(rig: Rig) -> None:
@@ -107,13 +132,13 @@ def test_nothing_is_noted_of_a_run_that_is_over(rig: Rig) -> None:
     agent = Agent(rig.store, "one", offers_of([adaptive()]))
     case = rig.case("one")
     place = rig.take(case)
-    before = rig.store.last(log_at("r1", 0))
+    before = rig.store.last(journal_of("r1", 0))
     end(rig.store, "r1", "cancelled")
     agent.cases["r1"] = case
     agent._read({})
     assert not case.here
     agent._do({place: case})
-    assert rig.store.last(log_at("r1", 0)) == before
+    assert rig.store.last(journal_of("r1", 0)) == before
 
 
 def test_refusals_are_said_once_and_read_by_others(rig: Rig) -> None:
@@ -121,7 +146,7 @@ def test_refusals_are_said_once_and_read_by_others(rig: Rig) -> None:
     refusals = Refusals(rig.store, "one", Teller(rig.told.append))
     for place in (3, 3, ALL):
         refusals.say("r1", place, ZeroDivisionError("odd"))
-    rig.store.put(key_of("r1", "cannot") + "/two", b"nonsense")
+    rig.store.put(key_of("r1", "refusal") + "/two", b"nonsense")
     found = refused(rig.store, "r1")
     assert (found["one"].keys(), found["two"]) == ({3, ALL}, {})
     assert len(rig.told) == 2

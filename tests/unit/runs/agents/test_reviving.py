@@ -12,9 +12,10 @@ from solvent.errors import RecordProblem
 from solvent.lang.molecule import Symbol
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.offers import Offers, offers_of
-from solvent.runs.agents.plans import key_of, plan_of, report_of, submit, successor_of
 from solvent.runs.agents.reviving import announce, lost_tasks, revive
-from solvent.runs.records.runs import names_in
+from solvent.runs.agents.shards import submit
+from solvent.runs.closing import report_of
+from solvent.runs.registry import existing, key_of, names_in, record_of
 from solvent.store.leases import Heartbeats
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Value, Workflow
 from solvent.workflows.translate import task_symbol
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from solvent.runs.agents.plans import Plan
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
 
 CALLS: list[tuple[str, bool]] = []
@@ -59,12 +60,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def fail_by_death(store: Store, flow: Workflow, *, deaths: int = 1) -> Plan:
+def fail_by_death(store: Store, flow: Workflow, *, deaths: int = 1) -> RunRecord:
     """Let agents die, one after the other, when they have made the calls that can be made; others find that."""
-    plan = submit(store, "r1", flow, {}, max_places=8)
+    plan = submit(store, "r1", flow, {}, max_shards=8)
     for _ in range(deaths):
-        case, came = Case(store, "dead", "r1", plan, offers_of([flow]), jobs=1), SimpleQueue[Any]()
-        for number in range(plan.places):
+        case, came = Case(store, "dead", plan, offers_of([flow]), jobs=1), SimpleQueue[Any]()
+        for number in range(plan.shards):
             place = case.take(number, Heartbeats(store), came)
             assert place is not None
             kept(place)
@@ -77,7 +78,7 @@ def fail_by_death(store: Store, flow: Workflow, *, deaths: int = 1) -> Plan:
         case.close()
     CALLS.clear()
     assert run_by_agents(store, "r1", offers_of([flow])).state == "failed"
-    return plan
+    return existing(store, "r1")
 
 
 def sums() -> Workflow:
@@ -87,21 +88,21 @@ def sums() -> Workflow:
     return Workflow("sums", (*tasks, Task("end", "note", (Result("a2"), Result("b2")))), SERVICES)
 
 
-def go_on(store: Store, plan: Plan) -> str:
+def go_on(store: Store, plan: RunRecord) -> str:
     """Let the run go on."""
-    return revive(store, "r1", plan, lost_tasks(store, "r1", plan), Offers({}))
+    return revive(store, plan, lost_tasks(store, plan), Offers({}))
 
 
 def test_only_lost_calls_are_made_again(store: Store) -> None:
     """It goes on as another run, with what was answered; a lost call has the name it had, and is told of the loss."""
     plan = fail_by_death(store, sums())
-    assert lost_tasks(store, "r1", plan) == {"a0"}
+    assert lost_tasks(store, plan) == {"a0"}
     assert sorted(key for key, _ in CALLS) == ["r1/b0", "r1/b1", "r1/b2"]
     CALLS.clear()
     name = go_on(store, plan)
     assert run_by_agents(store, name, offers_of([sums()])).state == "done"
     assert CALLS == [("r1/a0", True), ("r1/a1", False), ("r1/a2", False), ("r1/end", False)]
-    report = report_of(store, name, sums(), plan.places)
+    report = report_of(store, existing(store, name), sums())
     assert report is not None
     assert report.results == {"end": 15}
 
@@ -110,7 +111,7 @@ def test_a_run_goes_on_as_one_other_only(store: Store) -> None:
     """Whoever wants it to go on once more is given the name of the run that does."""
     plan = fail_by_death(store, sums())
     name = go_on(store, plan)
-    assert go_on(store, plan) == name == successor_of(store, "r1")
+    assert go_on(store, plan) == name == existing(store, "r1").successor
 
 
 def test_copies_that_were_made_in_vain_are_no_runs(store: Store) -> None:
@@ -124,17 +125,17 @@ def test_who_dies_before_the_other_run_has_a_plan_leaves_it_to_the_next(store: S
     """A run that goes on by its name only is given its plan when it is announced again."""
     plan = fail_by_death(store, sums())
     name = go_on(store, plan)
-    made = plan_of(store, name)
-    store.delete(key_of(name, "plan"))
-    announce(store, "r1", plan, name)
-    assert plan_of(store, name) == made
+    made = record_of(store, name)
+    store.delete(key_of(name))
+    announce(store, plan, name)
+    assert record_of(store, name) == made
     assert run_by_agents(store, name, offers_of([sums()])).state == "done"
 
 
 def test_a_run_that_failed_otherwise_too_does_not_go_on(store: Store) -> None:
     """A call that has failed would fail the run again."""
     flow = Workflow("w", (Task("a", "fragile", (Value(1),)), Task("b", "refuse", (Value(1),))), SERVICES)
-    assert not lost_tasks(store, "r1", fail_by_death(store, flow))
+    assert not lost_tasks(store, fail_by_death(store, flow))
 
 
 def test_an_alternative_that_stepped_in_and_was_lost_is_made_again(store: Store) -> None:
@@ -146,7 +147,7 @@ def test_an_alternative_that_stepped_in_and_was_lost_is_made_again(store: Store)
     )
     flow = Workflow("w", tasks, SERVICES, (Alternative("instead", {"a": "spare"}),))
     plan = fail_by_death(store, flow, deaths=2)
-    assert lost_tasks(store, "r1", plan) == {"spare"}
+    assert lost_tasks(store, plan) == {"spare"}
     CALLS.clear()
     assert run_by_agents(store, go_on(store, plan), offers_of([flow])).state == "done"
     assert CALLS == [("r1/spare", True), ("r1/end", False)]

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.plans import FORMAT, submit
+from solvent.runs.agents.shards import submit
 from solvent.runs.agents.sharing import Shares
-from solvent.runs.records.holders import this_process
+from solvent.runs.holders import this_process
+from solvent.runs.registry import FORMAT
 from solvent.store.leases import AGENTS, Heartbeats
 from solvent.workflows.model import Task, Value
 from tests.unit.runs.agents.flows import store_at, workflow
@@ -37,7 +38,7 @@ def test_places_are_shared_with_those_whose_heartbeat_moves(tmp_path: Path, *, i
     """Free places are shared with the agents whose heartbeats move, and not with those whose have stopped."""
     flow, now = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4))), [0.0]
     with store_at(tmp_path) as store:
-        case = Case(store, "me", "r1", submit(store, "r1", flow, {}, max_places=4), offers_of([flow]), jobs=1)
+        case = Case(store, "me", submit(store, "r1", flow, {}, max_shards=4), offers_of([flow]), jobs=1)
         shares, taken = Shares(store, "me", TTL), []
         shares.heartbeats = Heartbeats(store, ttl=TTL, clock=lambda: now[0])
         for look in range(4):
@@ -61,7 +62,7 @@ def test_agents_that_cannot_help_get_no_share(tmp_path: Path, odd: dict[str, Any
     """Nothing is left to an agent that must not have a part in the run, or whose process is seen to be dead."""
     flow = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4)))
     with store_at(tmp_path) as store:
-        case = Case(store, "me", "r1", submit(store, "r1", flow, {}, max_places=4), offers_of([flow]), jobs=1)
+        case = Case(store, "me", submit(store, "r1", flow, {}, max_shards=4), offers_of([flow]), jobs=1)
         beat(store, "other", 1, **odd)
         shares, taken = Shares(store, "me", TTL), list[int]()
         shares.look({"r1": case})

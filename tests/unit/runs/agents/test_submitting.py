@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
-from solvent.runs.agents.plans import SUBMITTED, announced, announced_plan, plan_of
 from solvent.runs.agents.presence import see_agents
 from solvent.runs.agents.submitting import give_to_agents
-from solvent.runs.records.names import is_of_agents
-from solvent.runs.records.runs import all_runs, new_run
+from solvent.runs.held_run import new_run
+from solvent.runs.registry import SUBMITTED, announced, announced_record, key_of, list_runs, record_of
 from solvent.workflows.model import REQUIRED, Control, Input, Resource, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, chain, end_of, offering, store_at, workflow
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from solvent.runs.records.runs import HeldRun
+    from solvent.runs.held_run import HeldRun
     from solvent.store import Store
 
 
@@ -39,13 +38,13 @@ def test_what_agents_cannot_run_is_refused(store: Store, flow: Workflow, words: 
         give_to_agents(store, "r1", flow, {})
     assert caught.value.code == "A101"
     assert "solvent run" in caught.value.hint
-    assert plan_of(store, "r1") is None
+    assert record_of(store, "r1") is None
 
 
 def test_signals_between_tasks_are_fine(store: Store) -> None:
     """A signal that a task of the workflow sends needs nobody from outside."""
     flow = workflow(Task("a", "add", control=Control(sends=("go",))), Task("b", "add", control=Control(signal="go")))
-    assert give_to_agents(store, "r1", flow, {}).places == 1
+    assert give_to_agents(store, "r1", flow, {}).shards == 1
 
 
 def test_inputs_are_asked_for_before(store: Store) -> None:
@@ -89,7 +88,7 @@ def test_a_run_of_one_process_does_not_take_the_name_of_a_run_of_agents(store: S
     with pytest.raises(RecordProblem, match="already") as caught:
         own_run(store, "r1").open()
     assert caught.value.code == "R408"
-    assert all_runs(store) == []
+    assert [one.by_agents for one in list_runs(store)] == [True]
 
 
 @pytest.mark.parametrize("is_first", [False, True])
@@ -101,19 +100,19 @@ def test_a_name_that_is_wanted_by_both_at_once_is_one_run_s(
     with store_at(tmp_path) as other:
         ways: list[Callable[[], Any]] = [held.open, lambda: give_to_agents(other, "r1", adaptive(), {})]
         asked, (one, quicker) = (store, ways) if is_first else (other, reversed(ways))
-        append = asked.append
+        put = asked.put
 
-        def between(log: str, data: bytes, **how: Any) -> int:
-            if log == "names/r1" and not had:
+        def between(key: str, value: bytes, **how: Any) -> int:
+            if key == key_of("r1") and not had:
                 had.append("")
                 quicker()
-            return append(log, data, **how)
+            return put(key, value, **how)
 
-        monkeypatch.setattr(asked, "append", between)
+        monkeypatch.setattr(asked, "put", between)
         with pytest.raises(RecordProblem, match="already"):
             one()
-    is_ours = [card.run for card in all_runs(store)] == ["r1"]
-    assert is_ours != is_of_agents(store, "r1")
+    (record,) = list_runs(store)
+    assert record.by_agents == is_first
     held.leave()
 
 
@@ -125,12 +124,12 @@ def test_a_name_is_free_again_when_its_run_could_not_begin(store: Store) -> None
     again = own_run(store, "r1")
     again.open()
     again.forget()
-    assert give_to_agents(store, "r1", adaptive(), {}) == plan_of(store, "r1")
+    assert give_to_agents(store, "r1", adaptive(), {}) == record_of(store, "r1")
 
 
 def test_a_workflow_without_tasks_is_done_by_agents(store: Store) -> None:
     """It has one place, at which there is nothing to do."""
-    assert give_to_agents(store, "r1", Workflow("z", (), ()), {}).places == 1
+    assert give_to_agents(store, "r1", Workflow("z", (), ()), {}).shards == 1
     with AgentsHere(store):
         assert end_of(store, "r1").state == "done"
 
@@ -159,7 +158,7 @@ def test_a_run_is_one_from_its_announcement_on(
             assert end_of(store, "r2").state == "done"
         give_to_agents(store, "r3", adaptive(), {})
         here.wait_for("r3 is over")
-    assert (plan_of(store, "r2") is not None) == is_run
+    assert (record_of(store, "r2") is not None) == is_run
 
 
 def test_an_agent_that_is_quicker_with_the_plan_is_no_conflict(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,11 +168,11 @@ def test_an_agent_that_is_quicker_with_the_plan_is_no_conflict(store: Store, mon
     def helped(log: str, data: bytes, **how: Any) -> int:
         position = append(log, data, **how)
         if log == SUBMITTED:
-            announced_plan(store, *announced(data))
+            announced_record(store, *announced(data))
         return position
 
     monkeypatch.setattr(store, "append", helped)
-    assert give_to_agents(store, "r1", adaptive(), {}) == plan_of(store, "r1")
+    assert give_to_agents(store, "r1", adaptive(), {}) == record_of(store, "r1")
 
 
 @pytest.fixture
@@ -192,7 +191,7 @@ def test_services_that_agents_have_apart_are_at_places_apart(store: Store) -> No
         AgentsHere(store, offering(flow, "double"), name="b") as other,
     ):
         until(lambda: len(see_agents(store, patience=0.0)) == 2)
-        assert give_to_agents(store, "r1", flow, {}).places == 3
+        assert give_to_agents(store, "r1", flow, {}).shards == 3
         assert end_of(store, "r1").state == "done"
     assert [words for agent in (one, other) for words in agent.told if "fail" in words] == []
 
@@ -203,7 +202,7 @@ def test_where_one_agent_has_all_services_chains_are_whole(store: Store) -> None
     flow = chain()
     with AgentsHere(store, offering(flow, "add")), AgentsHere(store, offering(flow, "add", "double"), name="b"):
         until(lambda: len(see_agents(store, patience=0.0)) == 2)
-        assert give_to_agents(store, "r1", flow, {}).places == 1
+        assert give_to_agents(store, "r1", flow, {}).shards == 1
         assert end_of(store, "r1").state == "done"
 
 

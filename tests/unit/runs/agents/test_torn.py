@@ -21,10 +21,12 @@ from hypothesis import strategies as st
 from solvent.runs.agents import watching
 from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.plans import ending_of, log_at, report_of, submit
+from solvent.runs.agents.shards import submit
+from solvent.runs.closing import report_of
+from solvent.runs.events import CallAnswered, CallFailed, CallLost, CallStarted
+from solvent.runs.journal import read_journal
 from solvent.runs.making import run_workflow
-from solvent.runs.records.entries import Answered, Called, Withdrawn
-from solvent.runs.records.journal import read_journal
+from solvent.runs.registry import existing, journal_of
 from solvent.workflows.model import Alternative, Result, Task, Value
 from tests.property.amounts import examples
 from tests.unit.runs.agents.flows import store_at, workflow
@@ -92,22 +94,22 @@ def _work(store: Store) -> None:
 
 def _wrong_calls(store: Store, place: int) -> Iterator[str]:
     called, answered = Counter[str](), set[str]()
-    for _, one in read_journal(store, log_at("r1", place)):
-        if isinstance(one, Called):
-            called[one.key] += 1
-            if one.key in answered:
-                yield f"{one.key} is called again"
-        elif isinstance(one, Answered | Withdrawn) and not called[one.key]:
-            yield f"{one.key} has ended, and was not called"
-        if isinstance(one, Answered):
-            answered.add(one.key)
+    for _, one in read_journal(store, journal_of("r1", place)):
+        if isinstance(one, CallStarted):
+            called[one.call] += 1
+            if one.call in answered:
+                yield f"{one.call} is called again"
+        elif isinstance(one, CallAnswered | CallFailed | CallLost) and not called[one.call]:
+            yield f"{one.call} has ended, and was not called"
+        if isinstance(one, CallAnswered | CallFailed):
+            answered.add(one.call)
 
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> int:
     """Say how many lines a run takes."""
     with store_at(tmp_path_factory.mktemp("lines")) as store, Lines() as lines:
-        submit(store, "r1", FLOW, {}, max_places=PLACES)
+        submit(store, "r1", FLOW, {}, max_shards=PLACES)
         _work(store)
     return lines.count
 
@@ -123,12 +125,11 @@ def test_an_error_anywhere_leaves_no_hole(lines: int, number: int) -> None:
         pytest.MonkeyPatch.context() as patched,
     ):
         patched.setattr(watching, "PATIENCE_SECONDS", 0.01)
-        submit(store, "r1", FLOW, {}, max_places=PLACES)
+        submit(store, "r1", FLOW, {}, max_shards=PLACES)
         with suppress(Torn), Lines(at=1 + number % lines):
             _work(store)
         _work(store)
-        ending, report, alone = ending_of(store, "r1"), report_of(store, "r1", FLOW, PLACES), run_workflow(FLOW)
-        assert ending is not None
+        ending, report, alone = existing(store, "r1"), report_of(store, existing(store, "r1"), FLOW), run_workflow(FLOW)
         assert report is not None
         assert (ending.state, report.results, report.states) == ("done", alone.results, alone.states)
         assert [one for place in range(PLACES) for one in _wrong_calls(store, place)] == []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.runs.records import recorded_run
-from solvent.runs.records.runs import new_run
+from solvent.runs.held_run import new_run
+from solvent.runs.recorded import recorded_run
 from solvent.runs.replay_index.making import Order, make
 from solvent.runs.replay_index.viewing import Viewer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from solvent.runs.records.recorded import RecordedRun
+    from solvent.runs.recorded import RecordedRun
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 

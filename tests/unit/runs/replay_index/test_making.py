@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import RecordProblem
-from solvent.runs.agents.plans import submit
+from solvent.runs.agents.shards import submit
 from solvent.runs.replay_index.making import Order, make
 from solvent.workflows.model import Alternative, Result, Task, Value
 from tests.unit.runs.agents.flows import adaptive, is_small, run_by_agents, store_at, workflow
@@ -77,9 +77,9 @@ def shared(store: Store, tmp_path: Path) -> list[Viewer]:
     """Give the films of the places of a run that agents have had."""
     tasks = [Task(f"t{at}", "add", (Value(at),)) for at in range(4)]
     whole = workflow(*tasks, Task("sum", "add", tuple(Result(f"t{at}") for at in range(4))))
-    plan = submit(store, "r1", whole, None, max_places=3)
+    plan = submit(store, "r1", whole, None, max_shards=3)
     run_by_agents(store, "r1")
-    return [viewed(store, "r1", tmp_path / f"film{place}", place) for place in range(plan.places)]
+    return [viewed(store, "r1", tmp_path / f"film{place}", place) for place in range(plan.shards)]
 
 
 def test_each_place_of_a_run_of_agents_has_a_film(shared: list[Viewer]) -> None:

@@ -9,11 +9,11 @@ import sys
 import msgspec
 import pytest
 
-from solvent.runs.records.holders import Holder, is_there, this_process
+from solvent.runs.holders import Holder, is_there, this_process
 
 IN_A_CONTAINER = ["unshare", "--user", "--map-root-user", "--fork", "--pid", "--mount-proc"]
 TELL = (
-    "import sys, msgspec; from solvent.runs.records.holders import this_process;"
+    "import sys, msgspec; from solvent.runs.holders import this_process;"
     "sys.stdout.buffer.write(msgspec.json.encode(this_process())); sys.stdout.flush(); sys.stdin.read()"
 )
 

@@ -10,27 +10,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from solvent.errors import RecordProblem
-from solvent.runs.records import recorded_run
-from solvent.runs.records.cards import digest_of, document_of, read_card, report_of, summary_of, write_card
-from solvent.runs.records.history import states_of, task_of
-from solvent.runs.records.holders import Holder, is_there, this_process
-from solvent.runs.records.runs import find, key_of, latest, new_run, resume
-from solvent.store import Store, open_store
+from solvent.errors import Conflict, RecordProblem
+from solvent.runs.agents.shards import submit
+from solvent.runs.closing import closed_shards, report_of
+from solvent.runs.events import CallStarted
+from solvent.runs.held_run import new_run, resume
+from solvent.runs.holders import Holder, is_there, this_process
+from solvent.runs.projection import view_of
+from solvent.runs.recorded import recorded_run
+from solvent.runs.registry import digest_of, document_of, existing, find, key_of, latest, list_runs, record_of
+from solvent.values.encoding import encode_msgpack
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
+from tests.unit.runs.agents.flows import adaptive as sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from solvent.runs.records.runs import HeldRun
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a new store."""
-    with open_store(str(tmp_path / "store.db"), is_durable=False) as store:
-        yield store
+    from solvent.runs.held_run import HeldRun
+    from solvent.store import Store
 
 
 def _add(one: Any, other: Any) -> Any:
@@ -60,29 +55,33 @@ def test_what_is_large_or_no_data_is_summed_up_too(store: Store) -> None:
     made = workflow("x" * 100_000, lambda one, other: one if other == 2 else [one, len])
     held = opened(store, made)
     done(held, made)
-    card = find(store, held.card.run)
-    summary = summary_of(store, card)
-    assert summary is not None
-    assert report_of(card, summary).results["b"].endswith("x")
+    report = report_of(store, find(store, held.record.run), None)
+    assert report is not None
+    assert report.results["b"].startswith("['xx")
     big = workflow("x" * 100_000, lambda one, _: one)
     held = opened(store, big)
     done(held, big)
-    card = find(store, held.card.run)
-    assert (card.summary, len(card.summary_blob)) == (b"", 64)
+    record = find(store, held.record.run)
+    closed = closed_shards(store, record)
+    assert closed is not None
+    assert (closed[0].results["b"].data, len(closed[0].results["b"].blob)) == (b"", 64)
+    report = report_of(store, record, None)
+    assert report is not None
+    assert report.results == {"b": "x" * 100_000}
 
 
 def test_a_run_that_was_left_may_be_had_by_another(store: Store) -> None:
     """Not while the process that has it is there; of two that want it one gets it."""
     held = opened(store)
     with pytest.raises(RecordProblem, match="is still going on") as problem:
-        resume(store, held.card)
+        resume(store, held.record)
     assert problem.value.code == "R405"
     held.leave()
-    assert find(store, held.card.run).state == "stopped"
-    other = resume(store, held.card)
+    assert find(store, held.record.run).state == "stopped"
+    other = resume(store, held.record)
     with pytest.raises(RecordProblem, match="is still going on"):
-        resume(store, held.card)
-    taken = resume(store, other.card, takes_over=True)
+        resume(store, held.record)
+    taken = resume(store, other.record, takes_over=True)
     taken.open()
     with pytest.raises(RecordProblem) as problem:
         done(other)
@@ -94,12 +93,12 @@ def test_a_run_that_was_left_may_be_had_by_another(store: Store) -> None:
 def test_a_holder_elsewhere_may_be_alive(store: Store) -> None:
     """Nobody can see whether a process of another machine is there, so somebody has to say so."""
     held = opened(store)
-    card = msgspec.structs.replace(held.card, holder=Holder("another host", 1, "then"))
-    store.put(key_of(card.run), write_card(card))
+    record = msgspec.structs.replace(held.record, holder=Holder("another host", 1, "then"))
+    store.put(key_of(record.run), encode_msgpack(record))
     with pytest.raises(RecordProblem, match="may still be going on") as problem:
-        resume(store, card)
+        resume(store, record)
     assert "--take-over" in problem.value.hint
-    assert resume(store, card, takes_over=True).card.holder == this_process()
+    assert resume(store, record, takes_over=True).record.holder == this_process()
 
 
 def test_processes_are_known_by_when_they_started() -> None:
@@ -119,24 +118,24 @@ def test_processes_are_known_by_when_they_started() -> None:
 def test_resources_are_not_resumed(store: Store) -> None:
     """What tasks change in place is not recorded, and the card says so from the beginning."""
     held = opened(store)
-    card = msgspec.structs.replace(held.card, hindrance="it cannot be", holder=None)
-    store.put(key_of(card.run), write_card(card))
+    record = msgspec.structs.replace(held.record, hindrance="it cannot be", holder=None)
+    store.put(key_of(record.run), encode_msgpack(record))
     with pytest.raises(RecordProblem, match="it cannot be") as problem:
-        resume(store, card)
+        resume(store, record)
     assert problem.value.code == "R406"
-    assert new_run(store, workflow(), {"x": len}).card.hindrance.startswith("its inputs are not all data")
+    assert new_run(store, workflow(), {"x": len}).record.hindrance.startswith("its inputs are not all data")
 
 
 def test_names_that_are_taken_are_made_anew(store: Store) -> None:
     """A name of ours gives way to another; one that was asked for does not."""
     first = opened(store)
     second = new_run(store, workflow(), {})
-    second.card = msgspec.structs.replace(second.card, run=first.card.run)
+    second.record = msgspec.structs.replace(second.record, run=first.record.run)
     second.open()
-    assert second.card.run != first.card.run
-    assert second.journal.run == second.card.run
+    assert second.record.run != first.record.run
+    assert second.journal.run == second.record.run
     third = new_run(store, workflow(), {})
-    third.name(first.card.run)
+    third.name(first.record.run)
     with pytest.raises(RecordProblem, match="already"):
         third.open()
 
@@ -152,29 +151,37 @@ def test_digests_tell_workflows_apart() -> None:
     assert '"tasks"' in document_of(workflow(function=max))
 
 
-def test_a_damaged_card_is_named() -> None:
-    """Bytes that are no card raise R403."""
-    with pytest.raises(RecordProblem, match="the card of the run `x` does not read") as problem:
-        read_card("x", b"\x93")
+def test_a_damaged_record_is_named(store: Store) -> None:
+    """Bytes that are no record raise R403, and are no harm to the others."""
+    store.put(key_of("x"), b"\x93")
+    with pytest.raises(RecordProblem, match="the record of the run `x` does not read") as problem:
+        record_of(store, "x")
     assert problem.value.code == "R403"
+    held, damaged = opened(store), dict[str, str]()
+    assert [one.run for one in list_runs(store, damaged)] == [held.record.run]
+    assert [*damaged] == ["x"]
 
 
-def test_tasks_are_found_by_their_calls(store: Store) -> None:
-    """Several calls of a task have numbers; a name that ends like that is a name."""
-    tasks = {"a", "b#2", "c[1]"}
-    calls = {
-        "a": "a",
-        "a[3]": "a",
-        "a#2": "a",
-        "a[3]#2": "a",
-        "b#2": "b#2",
-        "b#2#3": "b#2",
-        "c[1][0]": "c[1]",
-        "z": "z",
-    }
-    assert {key: task_of(key, tasks) for key in calls} == calls
+def test_a_run_whose_process_is_gone_is_interrupted(store: Store) -> None:
+    """Calls without an answer run as long as the process that made them is there."""
     held = opened(store)
-    held.journal.called("a")
+    held.journal.note(CallStarted("a", "a", held.record.created))
     held.journal.commit()
-    assert states_of(store, held.card, is_alive=True) == {"a": "running", "b": "waiting"}
-    assert states_of(store, held.card, is_alive=False) == {"a": "interrupted", "b": "waiting"}
+    assert view_of(store, held.record).states == {"a": "running", "b": "waiting"}
+    gone = msgspec.structs.replace(held.record, holder=Holder(this_process().host, os.getpid(), "another time"))
+    assert (gone.status, view_of(store, gone).states["a"]) == ("interrupted", "interrupted")
+
+
+def test_a_name_is_one_runs_whoever_has_it(store: Store) -> None:
+    """A run of agents and one of a process cannot have the same name, whichever comes first."""
+    submit(store, "both", sums(), {})
+    held = new_run(store, workflow(), {})
+    held.name("both")
+    with pytest.raises(RecordProblem, match="already"):
+        held.open()
+    other = new_run(store, workflow(), {})
+    other.name("mine")
+    other.open()
+    with pytest.raises(Conflict):
+        submit(store, "mine", sums(), {})
+    assert not existing(store, "mine").by_agents

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import solvent
 from solvent.errors import RecordProblem, StoreError
-from solvent.runs.records import Journal, recorded_run
-from solvent.runs.records.entries import Answered
-from solvent.runs.records.journal import MIN_BLOB_BYTES
+from solvent.runs.events import CallAnswered, CallFailed
+from solvent.runs.journal import Journal
+from solvent.runs.kept import MIN_BLOB_BYTES
+from solvent.runs.recorded import recorded_run
 from solvent.store import Store, open_store
 from solvent.workflows.model import Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
@@ -75,8 +76,8 @@ def copied(store: Store, log: str, to: str, share: float) -> set[str]:
     for record in kept:
         store.append(to, record.data)
     for one in _past(store, to):
-        if isinstance(one, Answered):
-            answered.add(one.key)
+        if isinstance(one, CallAnswered | CallFailed):
+            answered.add(one.call)
     return answered
 
 

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from solvent.errors import RecordProblem
-from solvent.runs.records import Journal, read_journal
-from solvent.runs.records.entries import Answered, Called, Failure, Opened
-from solvent.runs.records.journal import MIN_BLOB_BYTES
-from solvent.store import Conflict, Store, open_store
+from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted, ShardTaken
+from solvent.runs.journal import Journal, read_journal
+from solvent.runs.kept import MIN_BLOB_BYTES
+from solvent.services import Failure
+from solvent.store import Conflict, Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-LOG = "runs/r/journal"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a new store."""
-    with open_store(str(tmp_path / "store.db"), is_durable=False) as store:
-        yield store
+LOG = "runs/r/shard/0"
 
 
 def opened(store: Store, *, epoch: int = 0, **options: Any) -> Journal:
@@ -40,7 +30,7 @@ def test_a_journal_is_not_opened_in_an_epoch_that_is_over(store: Store, late: in
     with pytest.raises(RecordProblem, match="another process goes on") as problem:
         opened(store, epoch=late)
     assert problem.value.code == "R402"
-    second.called("a")
+    second.note(CallStarted("a", "a", 1.0))
     second.commit()
     assert dict(opened(store, epoch=3).begun) == {"a": 1}
 
@@ -48,58 +38,60 @@ def test_a_journal_is_not_opened_in_an_epoch_that_is_over(store: Store, late: in
 def test_a_journal_is_found_as_it_was_left(store: Store) -> None:
     """Answers come in their order, with their values; calls are counted; what was not committed is not there."""
     first = opened(store)
-    first.called("a")
-    first.called("b")
-    assert first.answered("b", 1, {"x": (1, 2)}, None) == ""
+    first.note(CallStarted("a", "a", 1.0))
+    first.note(CallStarted("b", "b", 1.0))
+    assert first.answered("b", 1, {"x": (1, 2)}) == ""
     first.commit()
-    assert first.answered("a", 3, None, Failure("FAILED", "no")) == ""
+    first.failed("a", "a", 3, Failure("FAILED", "no"))
     first.commit()
-    first.called("c")
+    first.note(CallStarted("c", "c", 1.0))
     second = opened(store)
-    assert [one.key for one in second.past] == ["b", "a"]
+    assert [one.call for one in second.past] == ["b", "a"]
     assert second.value_of(second.past[0]) == {"x": (1, 2)}
-    assert second.past[1].failure == Failure("FAILED", "no")
+    failed = second.past[1]
+    assert isinstance(failed, CallFailed)
+    assert (failed.kind, failed.text, failed.attempts) == ("FAILED", "no", 3)
     assert dict(second.begun) == {"a": 1, "b": 1}
 
 
 def test_who_was_replaced_finds_out(store: Store) -> None:
     """Of two writers the earlier one can write nothing any more, and changes nothing."""
     first, second = opened(store), opened(store)
-    first.called("a")
+    first.note(CallStarted("a", "a", 1.0))
     with pytest.raises(RecordProblem, match="another process goes on") as problem:
         first.commit()
     assert problem.value.code == "R402"
-    second.called("b")
+    second.note(CallStarted("b", "b", 1.0))
     second.commit()
-    assert [type(one) for _, one in read_journal(store, LOG)] == [Opened, Opened, Called]
+    assert [type(one) for _, one in read_journal(store, LOG)] == [ShardTaken, ShardTaken, CallStarted]
 
 
 def test_large_values_are_blobs(store: Store) -> None:
     """The log stays short, and the value is the same."""
     journal = opened(store)
-    journal.answered("a", 1, bytes(MIN_BLOB_BYTES), None)
+    journal.answered("a", 1, bytes(MIN_BLOB_BYTES))
     journal.commit()
     again = opened(store)
     answer = again.past[0]
-    assert isinstance(answer, Answered)
-    assert (answer.value, len(answer.blob)) == (b"", 64)
+    assert isinstance(answer, CallAnswered)
+    assert (answer.value.data, len(answer.value.blob)) == (b"", 64)
     assert again.value_of(answer) == bytes(MIN_BLOB_BYTES)
 
 
 def test_values_that_are_no_data_are_named(store: Store) -> None:
     """An answer that cannot be kept is noted as such, and it is said why."""
     journal = opened(store)
-    assert "builtins.object" in journal.answered("a", 1, object(), None)
+    assert "builtins.object" in journal.answered("a", 1, object())
     journal.commit()
-    assert opened(store).past[0] == Answered("a", opened(store).past[0].at, 1, is_unkept=True)
+    assert opened(store).past[0] == CallAnswered("a", opened(store).past[0].at, 1, is_discarded=True)
 
 
 def test_a_reader_writes_nothing(store: Store) -> None:
     """A journal that is opened to be read stays as it is, also if something is noted."""
-    opened(store).called("a")
+    opened(store).note(CallStarted("a", "a", 1.0))
     position = store.last(LOG)
     reader = opened(store, is_read_only=True)
-    reader.called("b")
+    reader.note(CallStarted("b", "b", 1.0))
     reader.commit()
     assert store.last(LOG) == position
 
@@ -121,13 +113,13 @@ def test_an_append_that_happened_unheard_is_no_conflict(store: Store, monkeypatc
         append(log, data, expected=expected)
         raise Conflict(log, expected=expected or 0, last=0)
 
-    journal.called("a")
+    journal.note(CallStarted("a", "a", 1.0))
     monkeypatch.setattr(store, "append", lost)
     journal.commit()
     monkeypatch.undo()
-    journal.called("b")
+    journal.note(CallStarted("b", "b", 1.0))
     journal.commit()
-    assert [one.key for _, one in read_journal(store, LOG) if isinstance(one, Called)] == ["a", "b"]
+    assert [one.call for _, one in read_journal(store, LOG) if isinstance(one, CallStarted)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("is_taken", [False, True])
@@ -143,25 +135,49 @@ def test_what_an_error_has_stopped_stands_before_what_comes_next(
             append(log, data, expected=expected)
         raise KeyboardInterrupt
 
-    journal.called("a")
+    journal.note(CallStarted("a", "a", 1.0))
     monkeypatch.setattr(store, "append", broken)
     with pytest.raises(KeyboardInterrupt):
         journal.commit()
     monkeypatch.undo()
-    journal.called("b")
+    journal.note(CallStarted("b", "b", 1.0))
     journal.commit()
-    assert [one.key for _, one in read_journal(store, LOG) if isinstance(one, Called)] == ["a", "b"]
+    assert [one.call for _, one in read_journal(store, LOG) if isinstance(one, CallStarted)] == ["a", "b"]
 
 
 def test_a_record_that_was_given_away_is_waited_for(store: Store) -> None:
     """Who appends records itself gets the next one only when it has told where the last one is."""
     journal = opened(store)
-    journal.called("a")
+    journal.note(CallStarted("a", "a", 1.0))
     (first,) = journal.taken()
-    journal.called("b")
+    journal.note(CallStarted("b", "b", 1.0))
     with pytest.raises(RecordProblem, match="nobody knows where"):
         journal.taken()
     journal.kept(store.append(*first[:2], expected=first.expected))
     (second,) = journal.taken()
     journal.kept(store.append(*second[:2], expected=second.expected))
-    assert [one.key for _, one in read_journal(store, LOG) if isinstance(one, Called)] == ["a", "b"]
+    assert [one.call for _, one in read_journal(store, LOG) if isinstance(one, CallStarted)] == ["a", "b"]
+
+
+def test_attempts_that_failed_are_counted_and_not_taken_again(store: Store) -> None:
+    """Only the last failure of a call is an input; a call that was out when its process died is lost once."""
+    first = opened(store)
+    first.note(CallStarted("a", "a", 1.0))
+    first.failed("a", "a", 1, Failure("FAILED", "no"), is_last=False)
+    first.note(CallStarted("a", "a", 1.0, 2))
+    first.commit()
+    second = opened(store)
+    assert (list(second.past), second.begun["a"], second.attempts["a"], second.losses["a"]) == ([], 1, 2, 1)
+
+
+def test_an_adaptation_that_follows_again_is_noted_once(store: Store) -> None:
+    """What was derived before is in the journal; what was not, since its process died before, is noted."""
+    one, other = Adapted("x", "a", 1.0, "FAILED"), Adapted("y", "a", 1.0, "FAILED")
+    first = opened(store)
+    first.adapted(one)
+    first.commit()
+    second = opened(store)
+    for adapted in (Adapted("x", "a", 9.0, "FAILED"), other, other):
+        second.adapted(adapted)
+    second.commit()
+    assert [event for _, event in read_journal(store, LOG) if isinstance(event, Adapted)] == [one, other, other]

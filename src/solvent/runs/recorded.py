@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.engine.reaction import Stopped
 from solvent.errors import LimitReached, RecordProblem, StoreError
+from solvent.runs.closing import adapted_event
 from solvent.runs.controlled import ControlledRun
-from solvent.runs.records import entries
-from solvent.runs.records.entries import Answered, Ended, Signalled
+from solvent.runs.events import CallAnswered, CallFailed, CallStarted, SignalReceived
 from solvent.runs.workflow import LOOK_EVERY, WorkflowRun
 from solvent.services import Failure
 from solvent.services.call import Call as Attempted
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from solvent.engine.reaction import Flight
+    from solvent.lang.molecule import Molecule
+    from solvent.runs.events import AnyEvent
     from solvent.runs.invoking import Call
-    from solvent.runs.records.journal import Journal
+    from solvent.runs.journal import Journal
     from solvent.services import Caller, Handle
     from solvent.workflows.model import Policy, Workflow
 
@@ -90,6 +92,7 @@ class Again(NamedTuple):
 
     flight: Flight
     deferred: Deferred
+    failure: Failure
     begin: Callable[[], None]
 
 
@@ -118,6 +121,8 @@ class RecordedRun(WorkflowRun):
         # The calls that wait for what the journal says of them, and the names of all that are out.
         self._deferred: dict[str, tuple[Flight, Call, Deferred]] = {}
         self._keys: dict[Flight, str] = {}
+        # What is begun as soon as the journal says so.
+        self._ready: list[Deferred | Again] = []
         self._waiting_since = 0.0
 
     def _begin(self, flight: Flight, call: Call, name: str, start: Callable[..., Handle]) -> None:
@@ -141,12 +146,18 @@ class RecordedRun(WorkflowRun):
         if self._may_wait():
             return super()._catch_up(caller)
         deferred, self._deferred = self._deferred, {}
-        fresh = [self._fresh(*one) for one in deferred.items()]
-        self.journal.commit()
-        for one in fresh:
-            if one is not None:
-                one.begin()
+        for key, one in deferred.items():
+            if (fresh := self._fresh(key, one)) is not None:
+                self._ready.append(fresh)
+        self._commit()
         return super()._catch_up(caller)
+
+    def _commit(self) -> None:
+        """Keep what was noted, and begin the calls that waited for that."""
+        self.journal.commit()
+        ready, self._ready = self._ready, []
+        for one in ready:
+            one.begin()
 
     def _may_wait(self) -> bool:
         """Tell whether there are further answers to take before anything is noted."""
@@ -168,63 +179,82 @@ class RecordedRun(WorkflowRun):
     def _fresh(self, key: str, waiting: tuple[Flight, Call, Deferred]) -> Deferred | None:
         """Give a call that is to be made; one that was cancelled, or lost too often, is not."""
         flight, call, deferred = waiting
-        begun, losses = self.journal.begun[key], self.journal.losses[key]
-        policy = self._policy_of(call) if self._is_strict else None
+        journal, name = self.journal, self._out[flight][0]
+        begun, losses = journal.begun[key], journal.losses[key]
+        policy = self._policy_of(call)
         if deferred.is_cancelled:
             self._answers.put((flight, call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
-        elif policy is not None and losses > policy.max_lost:
+        elif self._is_strict and losses > policy.max_lost:
             self._answers.put((flight, call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
         else:
-            journal = self.journal
-            journal.called(key)
-            if policy is not None:
+            journal.note(CallStarted(key, name, time.time()))
+            if policy.retries:
                 # All lives of the run count together; what was lost with its agent has not failed.
-                failed = journal.attempts[key] - losses
+                failed = journal.attempts[key] - losses if self._is_strict else 0
                 left = max(1, policy.retries + 1 - failed)
                 deferred.allowance = Allowance(left, partial(self._try_again, flight, deferred))
-            deferred.identity = CallIdentity(journal.run, self._out[flight][0], f"{journal.run}/{key}", begun > 0)
+            deferred.identity = CallIdentity(journal.run, name, f"{journal.run}/{key}", begun > 0)
             return deferred
         return None
 
-    def _try_again(self, flight: Flight, deferred: Deferred, begin: Callable[[], None]) -> None:
+    def _try_again(self, flight: Flight, deferred: Deferred, failure: Failure, begin: Callable[[], None]) -> None:
         """Let a further attempt of a call be noted, and then made; called by any thread."""
-        self._answers.put(Again(flight, deferred, begin))  # type: ignore[arg-type]
+        self._answers.put(Again(flight, deferred, failure, begin))
+
+    def _take(self, answer: Any) -> None:
+        if isinstance(answer, Again):
+            self._note_retry(answer)
+            return
+        # The answer that came is let go: its value may be all that memory holds.
+        answer = self._noted(*answer)
+        self._land(*answer)
+
+    def _note_retry(self, again: Again) -> None:
+        """Note that an attempt of a call failed, and that the next one is about to be made."""
+        flight, deferred = again.flight, again.deferred
+        key, name = self._keys[flight], self._out[flight][0]
+        self.journal.failed(key, name, deferred.announced, again.failure, is_last=False)
+        deferred.announced += 1
+        self.journal.note(CallStarted(key, name, time.time(), deferred.announced))
+        self._ready.append(again)
+
+    def note_adaptation(self, alternative: str, task: Molecule, kind: Molecule, what: Molecule) -> None:
+        """Note that an alternative applies."""
+        super().note_adaptation(alternative, task, kind, what)
+        self.journal.adapted(adapted_event(self.report.adaptations[-1], at=time.time()))
 
     def _policy_of(self, call: Call) -> Policy:
         service = self.workflow.service(call.service)
         assert service is not None
         return service.policy
 
-    def _repeat(self, entry: entries.Any) -> None:
+    def _repeat(self, event: AnyEvent) -> None:
         """Do again what was done."""
-        if isinstance(entry, Ended):
-            return
-        if not isinstance(entry, Answered):
-            raise RecordProblem("R403", f"an entry `{type(entry).__name__}` where none is expected")
-        waiting = self._deferred.pop(entry.key, None)
+        if not isinstance(event, CallAnswered | CallFailed):
+            raise RecordProblem("R403", f"an event `{type(event).__name__}` where none is expected")
+        waiting = self._deferred.pop(event.call, None)
         if waiting is None:
             raise RecordProblem(
                 "R404",
-                f"the record does not fit the workflow `{self.workflow.name}`: it has an answer of `{entry.key}`, which"
-                " is not called there",
+                f"the record does not fit the workflow `{self.workflow.name}`: it has an answer of `{event.call}`, "
+                "which is not called there",
                 hint="resume it with the workflow as it was, or run it anew",
             )
         flight, call, deferred = waiting
-        if entry.is_unkept:
+        if isinstance(event, CallFailed):
+            self._keys.pop(flight)
+            super()._land(flight, call, None, Failure(event.kind, event.text, event.output), event.attempts)
+        elif event.is_discarded:
             self._call_again(flight, call, deferred)
-            return
-        self._keys.pop(flight)
-        if entry.failure is None:
-            super()._land(flight, call, self._kept_value(entry), None, entry.attempts)
         else:
-            failure = Failure(entry.failure.kind, entry.failure.text, entry.failure.output)
-            super()._land(flight, call, None, failure, entry.attempts)
+            self._keys.pop(flight)
+            super()._land(flight, call, self._kept_value(event), None, event.attempts)
 
-    def _kept_value(self, entry: Answered) -> Any:
+    def _kept_value(self, event: CallAnswered) -> Any:
         try:
-            return self.journal.value_of(entry)
+            return self.journal.value_of(event)
         except ValueError as error:
-            raise RecordProblem("R403", f"the answer of `{entry.key}` does not read: {error}") from None
+            raise RecordProblem("R403", f"the answer of `{event.call}` does not read: {error}") from None
 
     def _call_again(self, flight: Flight, call: Call, deferred: Deferred) -> None:
         """Make a call whose answer was not kept, and take its answer where it was taken."""
@@ -235,8 +265,8 @@ class RecordedRun(WorkflowRun):
                 hint="`solvent resume` makes such calls again",
             )
         self._fresh(self._keys[flight], (flight, call, deferred))
-        self.journal.commit()
-        deferred.begin()
+        self._ready.append(deferred)
+        self._commit()
         answer, others = self._await_answer(), []
         while answer[0] is not flight:
             others.append(answer)
@@ -252,9 +282,14 @@ class RecordedRun(WorkflowRun):
             if self._must_stop():
                 raise Stopped
             try:
-                return self._answers.get(timeout=LOOK_EVERY)
+                answer = self._answers.get(timeout=LOOK_EVERY)
             except Empty:
                 continue
+            if not isinstance(answer, Again):
+                found: tuple[Flight, Call, Any, Failure | None, int] = answer
+                return found
+            self._note_retry(answer)
+            self._commit()
 
     def _noted(self, *answer: Any) -> Any:
         flight, call, value, failure, attempts = answer
@@ -264,24 +299,27 @@ class RecordedRun(WorkflowRun):
 
     def _note_answer(self, flight: Flight, value: Any, failure: Failure | None, attempts: int) -> Failure | None:
         """Note an answer, and return the failure that it is: the call has failed if memory does not hold its result."""
-        key = self._keys.pop(flight)
+        key, name = self._keys.pop(flight), self._out[flight][0]
         if failure is None:
             try:
-                why = self.journal.answered(key, attempts, value, None)
+                why = self.journal.answered(key, attempts, value)
             except MemoryError:
                 failure = Failure("FAILED", NO_MEMORY)
             else:
                 if why:
                     self.unkept[key] = why
                 return None
-        self.journal.answered(key, attempts, None, entries.Failure(failure.kind, failure.text, failure.output))
+        self.journal.failed(key, name, attempts, failure)
         return failure
 
     def _bring_back(self) -> None:
         """Keep the answers that have come and were not taken any more; calls that are still out are made again."""
         problem: StoreError | None = None
         while not self._answers.empty():
-            flight, _, value, failure, attempts = self._answers.get()
+            came = self._answers.get()
+            if isinstance(came, Again):
+                continue
+            flight, _, value, failure, attempts = came
             if flight in self._keys and (failure is None or failure.kind != "CANCELLED"):
                 try:
                     self._note_answer(flight, value, failure, attempts)
@@ -299,17 +337,17 @@ class RecordedRun(WorkflowRun):
 class RecordedControlledRun(RecordedRun, ControlledRun):
     """One run of a controlled workflow with a journal; signals are among what is kept."""
 
-    def _repeat(self, entry: entries.Any) -> None:
-        if isinstance(entry, Signalled):
-            sent = next((one for one in self._signals if one[1] == entry.name), None)
+    def _repeat(self, event: AnyEvent) -> None:
+        if isinstance(event, SignalReceived):
+            sent = next((one for one in self._signals if one[1] == event.name), None)
             if sent is not None:
                 self._signals.remove(sent)
-            ControlledRun._send(self, entry.name, codec.decode(entry.value))  # noqa: SLF001
+            ControlledRun._send(self, event.name, codec.decode(event.value))  # noqa: SLF001
         else:
-            super()._repeat(entry)
+            super()._repeat(event)
 
     def _send(self, name: str, value: Any) -> None:
-        self.journal.note(Signalled(name, time.time(), codec.encode(value)))
+        self.journal.note(SignalReceived(name, time.time(), codec.encode(value)))
         super()._send(name, value)
 
 

@@ -13,21 +13,18 @@ from msgspec.structs import replace
 
 from solvent.errors import RecordProblem, SolventError
 from solvent.runs.agents.partition import divided
-from solvent.runs.agents.plans import (
+from solvent.runs.agents.shards import Standing, is_over, shards_of, standings, submit
+from solvent.runs.closing import report_of
+from solvent.runs.registry import (
     FINISHED,
     SUBMITTED,
-    Standing,
     announced,
     end,
-    ending_of,
-    is_over,
+    existing,
+    journal_of,
     key_of,
     name_from,
-    places_of,
-    plan_of,
-    report_of,
-    standings,
-    submit,
+    record_of,
     workflow_of,
 )
 from tests.unit.runs.agents.flows import adaptive
@@ -100,7 +97,7 @@ def test_the_end_is_not_missed(places: int, seed: int) -> None:
 def test_a_submitted_workflow_is_found_as_it_was(store: Store) -> None:
     """What is read of a run is the workflow, its inputs and its places; its functions are names."""
     plan = submit(store, "r1", adaptive(), {})
-    assert plan_of(store, "r1") == plan
+    assert record_of(store, "r1") == plan
     found = workflow_of(store, plan)
     assert [task.name for task in found.tasks] == ["one", "two", "spare", "sum"]
     assert {service.name: service.target for service in found.services} == {
@@ -119,21 +116,12 @@ def test_a_run_is_submitted_once(store: Store) -> None:
 
 def test_a_run_ends_once(store: Store) -> None:
     """Who ends a run first says how; everybody hears of it, also if the first one has died before it said so."""
+    submit(store, "r1", adaptive(), {})
     assert end(store, "r1", "done")
     assert not end(store, "r1", "failed", "too late")
-    assert (found := ending_of(store, "r1")) is not None
-    assert found.state == "done"
-    assert {record.data for record in store.read(FINISHED)} == {b"r1"}
-
-
-def test_who_hears_of_an_end_that_was_not_said_says_it(store: Store) -> None:
-    """An end of which only the key was written, since its writer died, is said by the next one."""
-    end(store, "other", "done")
-    entry = store.get(key_of("other", "end"))
-    assert entry is not None
-    store.put(key_of("r1", "end"), entry.value)
-    assert not end(store, "r1", "failed")
-    assert [record.data for record in store.read(FINISHED)][-1] == b"r1"
+    found = existing(store, "r1")
+    assert (found.state, found.why) == ("done", "")
+    assert [record.data for record in store.read(FINISHED)] == [b"r1", b"r1"]
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"a b", b"../x", b"a/b", b"x" * 300, b"r\n"])
@@ -146,8 +134,8 @@ def test_the_division_is_that_of_the_plan(store: Store) -> None:
     """A plan has the place of each task, and it is the one that agents would come to without it."""
     plan = submit(store, "r1", adaptive(), {})
     assert len(plan.division) == len(adaptive().tasks)
-    assert places_of(adaptive(), plan) == places_of(adaptive(), replace(plan, division=b""))
-    assert places_of(adaptive(), plan)[0] == [frozenset(names) for names in divided(adaptive(), plan.max_places)]
+    assert shards_of(adaptive(), plan) == shards_of(adaptive(), replace(plan, division=b""))
+    assert shards_of(adaptive(), plan)[0] == [frozenset(names) for names in divided(adaptive(), plan.max_shards)]
 
 
 @pytest.mark.parametrize("division", [b"\0", b"\0\0\0\0", b"\0\1\2\3\4", b"\7\7\7\7"])
@@ -155,7 +143,7 @@ def test_a_division_of_something_else_is_refused(store: Store, division: bytes) 
     """A division with too few or too many tasks, or places that are not there or empty, does not fit."""
     plan = submit(store, "r1", adaptive(), {})
     with pytest.raises(RecordProblem, match="does not fit") as problem:
-        places_of(adaptive(), replace(plan, division=division))
+        shards_of(adaptive(), replace(plan, division=division))
     assert problem.value.code == "R403"
 
 
@@ -163,21 +151,19 @@ def test_a_division_that_parts_what_an_alternative_watches_is_refused(store: Sto
     """The rule that applies an alternative must see all tasks that it watches, whoever has divided."""
     flow = adaptive()
     flow = replace(flow, alternatives=tuple(replace(one, watch=("one", "two")) for one in flow.alternatives))
-    plan = replace(submit(store, "r1", flow, {}), places=2, division=b"\0\1\0\0")
+    plan = replace(submit(store, "r1", flow, {}), shards=2, division=b"\0\1\0\0")
     with pytest.raises(RecordProblem, match="does not fit"):
-        places_of(flow, plan)
+        shards_of(flow, plan)
 
 
-def test_nonsense_is_no_plan_and_no_end(store: Store) -> None:
+def test_nonsense_is_no_record_and_no_end(store: Store) -> None:
     """What does not read says so, and is no crash."""
-    store.put(key_of("r1", "plan"), b"nonsense")
-    store.put(key_of("r1", "end"), b"nonsense")
-    store.put(key_of("r1", "is", 0), b"nonsense")
-    store.put(key_of("r1", "part", 0), b"nonsense")
-    with pytest.raises(RecordProblem, match="plan"):
-        plan_of(store, "r1")
-    with pytest.raises(RecordProblem, match="ended"):
-        ending_of(store, "r1")
+    record = submit(store, "r1", adaptive(), {}, max_shards=1)
+    store.put(key_of("r1"), b"nonsense")
+    store.put(key_of("r1", "rest", 0), b"nonsense")
+    store.append(journal_of("r1"), b"nonsense")
+    with pytest.raises(RecordProblem, match="the record of the run `r1`"):
+        existing(store, "r1")
     assert standings(store, "r1") == {}
-    with pytest.raises(RecordProblem, match="tasks"):
-        report_of(store, "r1", adaptive(), 1)
+    with pytest.raises(RecordProblem, match="runs/r1/shard/0"):
+        report_of(store, record, adaptive())

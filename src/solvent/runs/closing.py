@@ -1,0 +1,164 @@
+"""How a shard of a run ended, as the event `ShardClosed`; and the report of a run, put together of all its shards."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import RecordProblem
+from solvent.runs import events
+from solvent.runs.events import Adapted, ShardClosed
+from solvent.runs.journal import read_journal
+from solvent.runs.kept import keep
+from solvent.runs.registry import journal_of
+from solvent.runs.report import Report, concluded
+from solvent.values import codec
+from solvent.values.limits import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from solvent.runs.kept import Blobs, Kept
+    from solvent.runs.registry import RunRecord
+    from solvent.runs.report import Failed
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
+
+_MAX_FORM = 1_000
+
+
+def closed_whole(blobs: Blobs, report: Report, adaptations: list[Adapted]) -> ShardClosed:
+    """Return how a run ended that is one shard."""
+    results, forms = _results(blobs, report.results)
+    return ShardClosed(
+        at=time.time(),
+        states=report.states,
+        calls=report.calls,
+        results=results,
+        forms=forms,
+        adaptations=adaptations,
+        failures=report.failures,
+        stuck=report.stuck,
+        ended_by=report.ended_by,
+        is_cancelled=report.is_cancelled,
+        is_whole=True,
+        reactions=report.reactions,
+        seconds=report.seconds,
+        error="" if report.error is None else f"[{report.error.code}] {report.error.message}",
+    )
+
+
+def closed_part(
+    blobs: Blobs,
+    report: Report,
+    adaptations: list[Adapted],
+    *,
+    values: Mapping[str, Any],
+    replaced: Iterable[str],
+    faults: Iterable[Failed],
+) -> ShardClosed:
+    """Return how a shard ended that is a part of a run: `values` are results that may be the workflow's."""
+    results, forms = _results(blobs, values)
+    return ShardClosed(
+        at=time.time(),
+        states=report.states,
+        calls=report.calls,
+        results=results,
+        forms=forms,
+        adaptations=adaptations,
+        replaced=sorted(replaced),
+        failures=[*faults],
+        reactions=report.reactions,
+    )
+
+
+def adapted_event(one: Mapping[str, Any], *, at: float) -> Adapted:
+    """Return an adaptation of a report as an event."""
+    return Adapted(one["alternative"], one["because"], at, one["cause"], tuple(one["replaced"]), tuple(one["by"]))
+
+
+def _results(blobs: Blobs, values: Mapping[str, Any]) -> tuple[dict[str, Kept], dict[str, str]]:
+    results, forms = dict[str, "Kept"](), dict[str, str]()
+    for name, value in values.items():
+        try:
+            results[name] = keep(blobs, codec.pieces(value))
+        except (codec.Unrecordable, MemoryError):
+            forms[name] = _form_of(value)
+    return results, forms
+
+
+def _form_of(value: Any) -> str:
+    try:
+        return repr(value)[:_MAX_FORM]
+    except Exception:  # noqa: BLE001 - a user's `__repr__` may raise anything
+        return f"<{type(value).__name__}>"
+
+
+def closed_shards(store: Store, record: RunRecord) -> list[ShardClosed] | None:
+    """Return how the shards of a run ended; nothing if one of them has not."""
+    found = []
+    for shard in range(record.shards):
+        log = journal_of(record.run, shard)
+        closed = _last_closed(store, log)
+        if closed is None:
+            return None
+        found.append(closed)
+    return found
+
+
+def _last_closed(store: Store, log: str) -> ShardClosed | None:
+    """Return how a shard ended; nearly always that is in the last record of its journal."""
+    for record in store.read(log, max(0, store.last(log) - 1), 1):
+        try:
+            noted = events.decode(record.data, store.get_blob)
+        except ValueError as error:
+            raise RecordProblem("R403", f"record {record.position} of `{log}` does not read: {error}") from None
+        if closed := [one for one in noted if isinstance(one, ShardClosed)]:
+            return closed[-1]
+    return next((one for _, one in reversed([*read_journal(store, log)]) if isinstance(one, ShardClosed)), None)
+
+
+def report_of(store: Store, record: RunRecord, workflow: Workflow | None) -> Report | None:
+    """Return the report of a run whose shards have all ended; else nothing. A run of one shard needs no `workflow`."""
+    closed = closed_shards(store, record)
+    return None if closed is None else merged(store, record, workflow, closed)
+
+
+def merged(blobs: Blobs, record: RunRecord, workflow: Workflow | None, closed: list[ShardClosed]) -> Report:
+    """Put the report of a run together; results that were no data are the texts of their Python forms."""
+    report, values = Report(record.workflow), dict[str, Any]()
+    replaced, faults = set[str](), dict[str, Any]()
+    try:
+        for one in closed:
+            report.states |= one.states
+            report.calls |= one.calls
+            report.adaptations += [_adaptation(each, record.created) for each in one.adaptations]
+            report.reactions += one.reactions
+            values |= {name: codec.decode(kept.read(blobs)) for name, kept in one.results.items()} | one.forms
+            replaced |= {*one.replaced}
+            faults |= {each.task: each for each in one.failures}
+    except UNREADABLE as error:
+        raise RecordProblem("R403", f"how the run `{record.run}` ended does not read: {error}") from None
+    if closed[0].is_whole:
+        whole = closed[0]
+        report.results, report.failures, report.stuck = values, whole.failures, whole.stuck
+        report.ended_by, report.is_cancelled, report.seconds = whole.ended_by, whole.is_cancelled, whole.seconds
+        report.trace = [] if workflow is not None and workflow.is_controlled else None
+        return report
+    assert workflow is not None
+    return concluded(report, workflow, values, replaced, faults)
+
+
+def _adaptation(event: Adapted, began: float) -> dict[str, Any]:
+    """Return an adaptation as reports have it."""
+    return {
+        "alternative": event.alternative,
+        "because": event.task,
+        "cause": event.cause,
+        "replaced": list(event.replaced),
+        "by": list(event.by),
+        "seconds": max(0.0, event.at - began),
+    }
+
+
+__all__ = ["adapted_event", "closed_part", "closed_shards", "closed_whole", "merged", "report_of"]

@@ -1,0 +1,196 @@
+"""What happens in a run, as its journals record it: one vocabulary of events, and their form as bytes.
+
+A journal is a log of records, and a record is the events of one turn, all or none. *Inputs* (answers, messages,
+signals) are what a run depends on: whoever continues it feeds them to the workflow again, in their order, and calls
+nobody for them. *Derived* events follow from inputs, and are derived again. *Facts* are for people, and for counting.
+
+    ShardTaken    fact      a process continues from here
+    CallStarted   fact      an attempt of a call is about to be made
+    CallAnswered  input     the call returned, and its answer was taken
+    CallFailed    input     the call failed for good; a fact if another attempt follows
+    CallLost      fact      the call was ended by the process that had made it, and will be made again
+    MessagesReceived, SignalReceived   inputs
+    Adapted       derived   an alternative has replaced tasks
+    ShardClosed   derived   nothing more can happen in the shard, and how its tasks are
+    Ended         fact      nothing more can happen
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from solvent.runs.kept import Kept
+from solvent.runs.report import Failed  # noqa: TC001 - msgspec looks at the types
+from solvent.services.failure import Kind  # noqa: TC001 - msgspec looks at the types
+from solvent.values.encoding import encoder
+from solvent.values.limits import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, array_like=True, gc=False):
+    """Something that happened in a run. Times are seconds since 1970, for people; nothing is decided by them."""
+
+
+class ShardTaken(Event, frozen=True, gc=False):
+    """A process continues a shard of the run from here; whoever had it before must not any more."""
+
+    agent: str
+    at: float
+    #: The epoch of its lease of the shard; 0 where there is no lease.
+    epoch: int = 0
+    #: Whether it had the shard before: its calls that are out were not lost.
+    resumed: bool = False
+
+
+class CallStarted(Event, frozen=True, gc=False):
+    """An attempt of a call is about to be made."""
+
+    #: Unique to the call within its run, and the same when it is repeated.
+    call: str
+    task: str
+    at: float
+    attempt: int = 1
+
+
+class CallAnswered(Event, frozen=True, gc=False):
+    """A call returned, and its answer was taken."""
+
+    call: str
+    at: float
+    attempts: int
+    #: As `values.codec` encodes it.
+    value: Kept = Kept()
+    #: Whether the value is no data, and was not kept: whoever continues the run makes the call again.
+    is_discarded: bool = False
+
+
+class CallFailed(Event, frozen=True, gc=False):
+    """A call, or one of its attempts, failed."""
+
+    call: str
+    task: str
+    at: float
+    attempts: int
+    kind: Kind
+    text: str
+    output: str = ""
+    #: Whether no other attempt follows.
+    is_last: bool = True
+
+
+class CallLost(Event, frozen=True, gc=False):
+    """A call was ended by the process that had made it, in order to leave the shard to another one."""
+
+    call: str
+    at: float
+
+
+class MessagesReceived(Event, frozen=True, gc=False):
+    """The messages of other shards were taken, up to a position of the log of messages."""
+
+    position: int
+
+
+class SignalReceived(Event, frozen=True, gc=False):
+    """A signal came from outside."""
+
+    name: str
+    at: float
+    value: bytes
+
+
+class Adapted(Event, frozen=True, gc=False):
+    """An alternative has taken over: because of `task`, its tasks `by` do the work of those it has `replaced`."""
+
+    alternative: str
+    task: str
+    at: float
+    cause: str
+    replaced: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+
+    def is_same(self, other: Adapted) -> bool:
+        """Return whether both tell of the same adaptation, whenever that was."""
+        return (self.alternative, self.task, self.replaced) == (other.alternative, other.task, other.replaced)
+
+
+class ShardClosed(Event, frozen=True, gc=False):
+    """Nothing more can happen in a shard: how its tasks are, and what a report needs that calls do not show."""
+
+    at: float
+    states: dict[str, str]
+    calls: dict[str, int]
+    #: Results that may be the workflow's, as `values.codec` encodes them.
+    results: dict[str, Kept]
+    #: The Python form of results that are no data.
+    forms: dict[str, str] = {}
+    adaptations: list[Adapted] = []
+    replaced: list[str] = []
+    failures: list[Failed] = []
+    stuck: list[str] = []
+    ended_by: str = ""
+    is_cancelled: bool = False
+    #: Whether the shard is the whole run, so that nothing else is to be concluded.
+    is_whole: bool = False
+    reactions: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Ended(Event, frozen=True, gc=False):
+    """Nothing more can happen: the run is over."""
+
+    state: str
+    at: float
+    why: str = ""
+
+
+class _InBlob(Event, frozen=True, gc=False, tag="InBlob"):
+    """The events are in a blob: they are more than a record may have."""
+
+    blob: str
+
+
+AnyEvent: TypeAlias = (
+    ShardTaken
+    | CallStarted
+    | CallAnswered
+    | CallFailed
+    | CallLost
+    | MessagesReceived
+    | SignalReceived
+    | Adapted
+    | ShardClosed
+    | Ended
+)
+_ENCODE = encoder()
+_DECODE = msgspec.msgpack.Decoder(list[AnyEvent]).decode
+_DECODE_IN_BLOB = msgspec.msgpack.Decoder(tuple[_InBlob]).decode
+_IN_BLOB = _ENCODE([_InBlob("")])[:-1]
+"""What a record begins with whose events are in a blob."""
+
+
+def encode(events: list[Event], *, max_bytes: int, put_blob: Callable[[bytes], str]) -> bytes:
+    """Make a record of events; what is more than `max_bytes` goes into a blob."""
+    record = _ENCODE(events)
+    return record if len(record) <= max_bytes else _ENCODE([_InBlob(put_blob(record))])
+
+
+def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
+    """Return the events of a record; raise `ValueError` if it is none."""
+    try:
+        if data.startswith(_IN_BLOB):
+            data = get_blob(_DECODE_IN_BLOB(data)[0].blob)
+        return _DECODE(data)
+    except UNREADABLE as error:
+        raise ValueError(str(error)) from error
+
+
+__all__ = [
+    "Adapted", "AnyEvent", "CallAnswered", "CallFailed", "CallLost", "CallStarted", "Ended", "Event",
+    "MessagesReceived", "ShardClosed", "ShardTaken", "SignalReceived", "decode", "encode",
+]  # fmt: skip

@@ -1,0 +1,253 @@
+"""The journal of a run, or of one shard of it: one log of a store, which only one process at a time may write.
+
+Whoever opens it reads all of it and appends that it continues from here. The store takes a record only from who has
+seen the last one (`expected`), so whoever had the journal before, and was only stopped, finds out at its next commit.
+Where a lease says who may open it, the epochs in the journal grow: who was stopped between the lease and the journal
+finds out when it opens it, however much it reads there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Conflict, RecordProblem
+from solvent.runs import events
+from solvent.runs.events import (
+    Adapted,
+    CallAnswered,
+    CallFailed,
+    CallLost,
+    CallStarted,
+    Ended,
+    Event,
+    MessagesReceived,
+    ShardTaken,
+    SignalReceived,
+)
+from solvent.runs.kept import keep
+from solvent.store import Append
+from solvent.values import codec
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from solvent.runs.events import AnyEvent
+    from solvent.services import Failure
+    from solvent.store import Store
+
+MAX_READ = 1000
+
+
+class Journal:
+    """What a run has done, and does."""
+
+    def __init__(self, store: Store, log: str, agent: str, *, is_read_only: bool = False) -> None:
+        self.store = store
+        self.agent = agent
+        self.run = ""
+        self.rename(log)
+        #: Inputs that are yet to be fed to the workflow again.
+        self.past = deque[events.AnyEvent]()
+        #: How many of these are of the last record: what they have led to may not have been done.
+        self.last_inputs = 0
+        #: How often each call was begun before.
+        self.begun: Counter[str] = Counter()
+        #: How many attempts of each call were begun before, but for those that were ended by who had made them.
+        self.attempts: Counter[str] = Counter()
+        #: How often each call was out when the process that had made it died.
+        self.losses: Counter[str] = Counter()
+        self.is_read_only = is_read_only
+        #: Whether who has opened it had it before, and nobody else since.
+        self.is_resumed = False
+        #: All that have happened.
+        self.adaptations: list[Adapted] = []
+        #: Those that will follow from the inputs again.
+        self._adapted: list[Adapted] = []
+        self._pending: list[Event] = []
+        self._pending_bytes = 0
+        #: The record that is being appended, of which nobody knows whether it is there; nothing is written before it.
+        self._sealed = b""
+        self._last = 0
+        self._room = store.max_record_bytes // 2
+
+    def rename(self, log: str) -> None:
+        """Be another log, before it is opened."""
+        self.log = log
+        #: The name of the run: a log of it is `runs/RUN/...`.
+        self.run = log.split("/")[1] if log.startswith("runs/") else log
+
+    def open(self, epoch: int = 0, *, since: Collection[int] = ()) -> None:
+        """Read what was done, and continue from here; raise `RecordProblem` R402 if that was done in a later epoch.
+
+        Who had it in the epochs `since`, and does not know how far it came, resumes if nobody else had it after that.
+        """
+        last_at, epoch_before, out = 0, 0, set[str]()
+        for position, event in read_journal(self.store, self.log):
+            self._last = position
+            self._count(event, out)
+            if isinstance(event, ShardTaken):
+                epoch_before = max(epoch_before, event.epoch)
+            elif isinstance(event, Adapted):
+                self.adaptations.append(event)
+                self._adapted.append(event)
+            is_input = _is_input(event)
+            # Who notes a call, or takes an input, has said before what followed from the records before.
+            if position != last_at and (is_input or isinstance(event, CallStarted)):
+                last_at, self.last_inputs = position, 0
+            if is_input:
+                self.past.append(event)
+                self.last_inputs += 1
+        self.is_resumed = epoch_before in since
+        if not self.is_resumed:
+            self.losses.update(out)
+        if self.is_read_only:
+            return
+        if 0 < epoch <= epoch_before:
+            raise self._another()
+        self.note(ShardTaken(self.agent, time.time(), epoch, self.is_resumed))
+        self.commit()
+
+    def _count(self, event: AnyEvent, out: set[str]) -> None:
+        """Count calls; `out` are those that are out."""
+        match event:
+            case CallStarted(call, attempt=1):
+                self.begun[call] += 1
+                self.attempts[call] += 1
+                out.add(call)
+            case CallStarted(call):
+                self.attempts[call] += 1
+            case CallAnswered(call) | CallFailed(call, is_last=True):
+                out.discard(call)
+            case CallLost(call):
+                self.attempts[call] -= 1
+                out.discard(call)
+            case ShardTaken(resumed=False):
+                self.losses.update(out)
+                out.clear()
+            case _:
+                pass
+
+    def note(self, event: Event) -> None:
+        """Write something down; it counts from the next `commit` on."""
+        self._pending.append(event)
+
+    def adapted(self, event: Adapted) -> None:
+        """Note an adaptation, unless it is in the journal and follows again."""
+        known = next((one for one in self._adapted if event.is_same(one)), None)
+        if known is None:
+            self.adaptations.append(event)
+            self.note(event)
+        else:
+            self._adapted.remove(known)
+
+    def answered(self, call: str, attempts: int, value: Any) -> str:
+        """Note an answer; return why its value cannot be kept, if so; raise `MemoryError` where that runs out."""
+        now = time.time()
+        try:
+            # What is noted together is one record, and that may be only so long.
+            kept = keep(self.store, codec.pieces(value), room=self._room - self._pending_bytes)
+        except codec.Unrecordable as error:
+            self.note(CallAnswered(call, now, attempts, is_discarded=True))
+            return str(error)
+        self._pending_bytes += len(kept.data)
+        self.note(CallAnswered(call, now, attempts, kept))
+        return ""
+
+    def failed(self, call: str, task: str, attempts: int, failure: Failure, *, is_last: bool = True) -> None:
+        """Note that a call, or one of its attempts, failed."""
+        now, kind, text, output = time.time(), failure.kind, failure.text, failure.output
+        self.note(CallFailed(call, task, now, attempts, kind, text, output, is_last))
+
+    def value_of(self, answer: CallAnswered) -> Any:
+        """Return the value of an answer."""
+        return codec.decode(answer.value.read(self.store))
+
+    def taken(self) -> list[Append]:
+        """Return what was written down, if anything, for somebody who appends it and tells by `kept` where.
+
+        Until that is told nothing more is returned: a record behind one that is not there would be read as if nothing
+        had happened between them.
+        """
+        if self._sealed:
+            raise RecordProblem("R402", f"nobody knows where `{self.log}` ends", hint="open it again")
+        record = self._seal()
+        return [Append(self.log, record, self._last)] if record else []
+
+    def _seal(self) -> bytes:
+        """Make one record of what was written down, if anything: it counts as a whole, however much it is."""
+        if self._sealed or not self._pending:
+            return self._sealed
+        record = events.encode(self._pending, max_bytes=self._room, put_blob=self.store.put_blob)
+        # In one step, here and below: nothing, not even Ctrl-C, comes between two of these assignments.
+        self._sealed, self._pending, self._pending_bytes = record, [], 0
+        return record
+
+    @property
+    def position(self) -> int:
+        """The position of the last record."""
+        return self._last
+
+    def kept(self, position: int) -> None:
+        """Take the position of the last record, which the store has taken."""
+        self._last, self._sealed = position, b""
+
+    def commit(self) -> None:
+        """Keep what was written down; raise `RecordProblem` if somebody else has the journal now."""
+        if self.is_read_only:
+            self._pending.clear()
+            return
+        # One that was being appended when an error came is first, and is as it was.
+        while record := self._seal():
+            try:
+                position = self.store.append(self.log, record, expected=self._last)
+            except Conflict as error:
+                found = self._position_of(record)
+                if found is None:
+                    raise self._another() from error
+                position = found
+            self.kept(position)
+
+    def end(self, state: str) -> bool:
+        """Note how it ended, and nothing of what was not kept yet; raise `RecordProblem` R402 as `commit` does."""
+        self._sealed = b""
+        self._pending = [Ended(state, time.time())]
+        self.commit()
+        return True
+
+    def _another(self) -> RecordProblem:
+        said = f"another process goes on with `{self.log}`"
+        return RecordProblem("R402", said, hint="this one stops; nothing is lost")
+
+    def _position_of(self, record: bytes) -> int | None:
+        """Return where a record is that was appended, if it is there: one whose answer was lost may have been taken."""
+        found = self.store.read(self.log, self._last, 2)
+        return found[0].position if len(found) == 1 and found[0].data == record else None
+
+
+def _is_input(event: AnyEvent) -> bool:
+    """Return whether what follows in the run depends on an event."""
+    if isinstance(event, CallFailed):
+        return event.is_last
+    return isinstance(event, CallAnswered | MessagesReceived | SignalReceived)
+
+
+def read_journal(store: Store, log: str) -> Iterator[tuple[int, AnyEvent]]:
+    """Yield the events of a journal with their positions."""
+    after = 0
+    while True:
+        found = store.read(log, after, MAX_READ)
+        for record in found:
+            try:
+                noted = events.decode(record.data, store.get_blob)
+            except ValueError as error:
+                raise RecordProblem("R403", f"record {record.position} of `{log}` does not read: {error}") from None
+            for event in noted:
+                yield record.position, event
+        if len(found) < MAX_READ:
+            return
+        after = found[-1].position
+
+
+__all__ = ["MAX_READ", "Journal", "read_journal"]

@@ -1,0 +1,393 @@
+"""How a run stands, from its events: the states of its tasks, its calls, adaptations, signals and shards. Pure.
+
+Everything that shows a run is made of this: `solvent status`, `logs` and `timeline`, the page, reports of runs that
+agents have. A `RunView` takes each event once, in the order of the store, and returns what has changed. Who has its
+state at some moment and applies all later changes has what it has. Times are seconds from the beginning of the run, by
+the clocks of those who wrote the events, which nobody compares: they are for people.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
+
+from solvent.errors import RecordProblem, SolventError
+from solvent.runs import events
+from solvent.runs.events import (
+    Adapted,
+    CallAnswered,
+    CallFailed,
+    CallLost,
+    CallStarted,
+    Ended,
+    ShardClosed,
+    ShardTaken,
+    SignalReceived,
+)
+from solvent.runs.journal import MAX_READ
+from solvent.runs.registry import key_of, task_names, workflow_of
+from solvent.runs.report import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from solvent.runs.events import AnyEvent
+    from solvent.runs.registry import RunRecord
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
+
+
+class CallView(msgspec.Struct):
+    """One call: when it began and ended, in which attempt, and how."""
+
+    number: int
+    task: str
+    call: str
+    began: float
+    state: str = "running"
+    """`running`, `done`, `failed`, `cancelled`; `interrupted` if its process died, `withdrawn` if that gave it up."""
+    shard: int = 0
+    ended: float | None = None
+    #: When each further attempt began.
+    retried: list[float] = []
+    attempts: int = 1
+    text: str = ""
+    #: Whether it was made before, by a process that is gone.
+    is_repeated: bool = False
+
+
+class TaskChanged(NamedTuple):
+    """A task has another state."""
+
+    task: str
+    state: str
+
+
+class CallChanged(NamedTuple):
+    """Something has happened to a call."""
+
+    call: CallView
+    #: `called`, `retried`, `attempted` (an attempt failed, another follows), or the state in which it ended.
+    what: str
+    at: float
+    text: str = ""
+
+
+class Taken(NamedTuple):
+    """A process continues a shard."""
+
+    at: float
+    agent: str
+    shard: int
+    #: Whether another one had it before.
+    is_again: bool
+
+
+class Signal(NamedTuple):
+    """A signal came."""
+
+    at: float
+    name: str
+
+
+class Adaptation(NamedTuple):
+    """An alternative has taken over."""
+
+    at: float
+    alternative: str
+    because: str
+    cause: str
+    replaced: tuple[str, ...]
+    by: tuple[str, ...]
+    #: The tasks that stood by, and may be called from now on.
+    woken: tuple[str, ...]
+
+
+class Stuck(NamedTuple):
+    """Tasks wait, and nothing more can happen."""
+
+    lines: list[str]
+
+
+class Over(NamedTuple):
+    """The run has ended."""
+
+    at: float
+    state: str
+    why: str = ""
+
+
+Change: TypeAlias = TaskChanged | CallChanged | Taken | Signal | Adaptation | Stuck | Over
+
+
+class RunView:
+    """How a run stands, as far as its events tell."""
+
+    def __init__(self, tasks: Sequence[str], began: float, workflow: Workflow | None = None) -> None:
+        self.began = began
+        self.tasks = tuple(tasks)
+        #: `waiting`, `asleep` (until an alternative needs it), `running`, `done`, `failed`, `cancelled`, `replaced`,
+        #: `interrupted` (its process is gone); in the end also `unused`.
+        self.states = dict.fromkeys(tasks, "waiting")
+        self.calls: list[CallView] = []
+        self.adaptations: list[Adaptation] = []
+        self.takings: list[Taken] = []
+        self.signals: list[Signal] = []
+        self.stuck: list[str] = []
+        self.ended: float | None = None
+        #: The calls that have no answer yet, by name.
+        self.out: dict[str, CallView] = {}
+        #: When the last thing happened.
+        self.seconds = 0.0
+        self._out_of: Counter[str] = Counter()
+        self._begun: Counter[str] = Counter()
+        self._replaced = set[str]()
+        self._wakes: dict[str, list[str]] = {}
+        for name, alternatives in ({} if workflow is None else workflow.wakers).items():
+            if name in self.states:
+                self.states[name] = "asleep"
+            for one in alternatives:
+                self._wakes.setdefault(one, []).append(name)
+
+    def take(self, shard: int, event: AnyEvent) -> list[Change]:
+        """Apply the next event of a shard's journal, and return what has changed."""
+        match event:
+            case ShardTaken():
+                return self._taken(shard, event)
+            case CallStarted():
+                return self._started(shard, event)
+            case CallAnswered():
+                return self._answered(event)
+            case CallFailed():
+                return self._failed(shard, event)
+            case CallLost():
+                return self._end_call(event.call, event.at, "withdrawn", "waiting")
+            case SignalReceived():
+                self.signals.append(Signal(self._after(event.at), event.name))
+                return [self.signals[-1]]
+            case Adapted():
+                return self._adapted(event)
+            case ShardClosed():
+                return self._closed(event)
+            case Ended():
+                return self._over(event)
+        return []
+
+    def end(self, record: RunRecord) -> list[Change]:
+        """Apply the end of a run of agents, which its record has; that of another one is in its journal."""
+        return self._over(Ended(record.state, record.ended, record.why)) if self.ended is None else []
+
+    def interrupt(self) -> list[Change]:
+        """End the calls that are out: the process that made them is gone, or the run is over."""
+        at = self.began + (self.seconds if self.ended is None else self.ended)
+        return [one for call in list(self.out) for one in self._end_call(call, at, "interrupted", "interrupted")]
+
+    @property
+    def called_again(self) -> dict[str, int]:
+        """How many calls of each task were made again, since the process that had made them was gone."""
+        return dict(Counter(call.task for call in self.calls if call.is_repeated))
+
+    @property
+    def timings(self) -> dict[str, Timing]:
+        """When the last call of each task began and ended; of one that was called again, that call."""
+        last = self.seconds if self.ended is None else self.ended
+        return {
+            one.task: Timing(one.began, max(one.began, last if one.ended is None else one.ended), one.attempts)
+            for one in self.calls
+        }
+
+    def _after(self, at: float) -> float:
+        found = round(max(0.0, at - self.began), 6)
+        self.seconds = max(self.seconds, found)
+        return found
+
+    def _set_state(self, task: str, state: str, *, is_final: bool = False) -> list[Change]:
+        """Set the state of a task; one that was replaced stays so, whatever becomes of its calls."""
+        if self.states.get(task, state) == state or (task in self._replaced and state != "replaced" and not is_final):
+            return []
+        self.states[task] = state
+        return [TaskChanged(task, state)]
+
+    # ------------------------------------------------------------------------------------------------- events
+
+    def _taken(self, shard: int, event: ShardTaken) -> list[Change]:
+        is_again = any(one.shard == shard for one in self.takings)
+        taken = Taken(self._after(event.at), event.agent, shard, is_again)
+        self.takings.append(taken)
+        changes: list[Change] = [taken]
+        if not event.resumed:
+            # The process that made these calls is gone; calls that are still needed are repeated.
+            for name in [name for name, call in self.out.items() if call.shard == shard]:
+                changes += self._end_call(name, event.at, "interrupted", "waiting")
+        return changes
+
+    def _started(self, shard: int, event: CallStarted) -> list[Change]:
+        at, known = self._after(event.at), self.out.get(event.call)
+        if known is not None and event.attempt > 1:
+            known.retried = [*known.retried, at]
+            known.attempts = max(known.attempts, len(known.retried) + 1)
+            return [CallChanged(known, "retried", at)]
+        if event.task not in self.states:
+            return []
+        changes = self._end_call(event.call, event.at, "interrupted", "waiting")
+        call = self._new_call(event.call, event.task, at, shard)
+        return [*changes, CallChanged(call, "called", at), *self._set_state(event.task, "running")]
+
+    def _new_call(self, name: str, task: str, at: float, shard: int) -> CallView:
+        self._begun[name] += 1
+        call = CallView(len(self.calls), task, name, at, shard=shard, is_repeated=self._begun[name] > 1)
+        self.calls.append(call)
+        self.out[name] = call
+        self._out_of[task] += 1
+        return call
+
+    def _answered(self, event: CallAnswered) -> list[Change]:
+        call = self.out.get(event.call)
+        if call is None:
+            return []
+        call.attempts = max(call.attempts, event.attempts)
+        text = "its answer is no data, and was not kept" if event.is_discarded else ""
+        return self._end_call(event.call, event.at, "done", "done", text)
+
+    def _failed(self, shard: int, event: CallFailed) -> list[Change]:
+        text = event.text if event.kind in {"FAILED", "CANCELLED"} else f"{event.kind}: {event.text}"
+        call = self.out.get(event.call)
+        if not event.is_last:
+            at = self._after(event.at)
+            return [] if call is None else [CallChanged(call, "attempted", at, text)]
+        if call is None:
+            # It was not made at all: cancelled before, or lost too often.
+            if event.task not in self.states:
+                return []
+            call = self._new_call(event.call, event.task, self._after(event.at), shard)
+            call.attempts, call.is_repeated = 0, False
+        call.attempts = max(call.attempts, event.attempts)
+        call.text = text
+        kind = "cancelled" if event.kind == "CANCELLED" else "failed"
+        return self._end_call(event.call, event.at, kind, kind, text)
+
+    def _end_call(self, name: str, at: float, state: str, becomes: str, text: str = "") -> list[Change]:
+        """End a call; its task takes the state `becomes` unless other calls of it are out, or one has failed."""
+        call = self.out.pop(name, None)
+        if call is None:
+            return []
+        call.ended, call.state = max(self._after(at), call.began), state
+        task = call.task
+        self._out_of[task] -= 1
+        has_failed = self.states[task] == "failed"
+        changes: list[Change] = [CallChanged(call, state, call.ended, text)]
+        if becomes == "failed" or (not self._out_of[task] and not (has_failed and becomes == "cancelled")):
+            changes += self._set_state(task, becomes)
+        return changes
+
+    def _adapted(self, event: Adapted) -> list[Change]:
+        """Apply an alternative: the tasks that it replaces end, and its own tasks wait from now on."""
+        woken = tuple(self._wakes.get(event.alternative, event.by))
+        one = Adaptation(
+            self._after(event.at), event.alternative, event.task, event.cause, event.replaced, event.by, woken
+        )
+        self.adaptations.append(one)
+        changes: list[Change] = [one]
+        for name in event.replaced:
+            changes += self._set_state(name, "replaced")
+            self._replaced.add(name)
+        for name in woken:
+            if self.states.get(name) == "asleep":
+                changes += self._set_state(name, "waiting")
+        return changes
+
+    def _closed(self, event: ShardClosed) -> list[Change]:
+        """Apply how the tasks of a shard are in the end, which its calls alone do not show."""
+        changes: list[Change] = []
+        for name, state in event.states.items():
+            known = self.states.get(name)
+            if known == "replaced" and not event.is_whole:
+                # What is a part of the run does not know all alternatives that have taken over.
+                continue
+            found = "unused" if known == "asleep" and state == "waiting" else state
+            changes += self._set_state(name, found, is_final=True)
+        if event.stuck:
+            self.stuck = list(event.stuck)
+            changes.append(Stuck(self.stuck))
+        return changes
+
+    def _over(self, event: Ended) -> list[Change]:
+        self.ended = self._after(event.at)
+        changes: list[Change] = []
+        if event.state == "cancelled":
+            for name in list(self.out):
+                changes += self._end_call(name, event.at, "cancelled", "cancelled")
+            for task in {call.task: None for call in self.calls}:
+                if self.states[task] == "waiting":
+                    changes += self._set_state(task, "cancelled")
+        else:
+            changes += self.interrupt()
+        return [*changes, Over(self.ended, event.state, event.why)]
+
+
+class Follower:
+    """Reads the journals of a run from a store, again and again, and keeps its view.
+
+    Whoever follows a run takes no part in it. Those who have it do not know that it is there.
+    """
+
+    def __init__(self, store: Store, record: RunRecord, workflow: Workflow | None = None) -> None:
+        self.view = RunView(task_names(store, record), record.created, workflow)
+        self._store = store
+        self._reader = JournalReader(store, record.run)
+
+    def news(self) -> Iterator[Change]:
+        """Yield what has happened since the last time."""
+        for shard, event in self._reader.news():
+            yield from self.view.take(shard, event)
+
+
+class JournalReader:
+    """Reads the journals of all shards of a run, in the order of the store, from where the last reading ended."""
+
+    def __init__(self, store: Store, run: str, after: int = 0) -> None:
+        self._store = store
+        self._below = key_of(run, "shard") + "/"
+        self.after = after
+
+    def news(self) -> Iterator[tuple[int, AnyEvent]]:
+        """Yield the shard and the event of all that was recorded since; raise `RecordProblem` where that is damaged."""
+        while True:
+            found = self._store.read(self._below, self.after, MAX_READ)
+            for record in found:
+                try:
+                    noted = events.decode(record.data, self._store.get_blob)
+                    shard = int(record.log.removeprefix(self._below))
+                except ValueError as error:
+                    said = f"record {record.position} of `{record.log}` does not read: {error}"
+                    raise RecordProblem("R403", said) from None
+                self.after = record.position
+                for event in noted:
+                    yield shard, event
+            if len(found) < MAX_READ:
+                return
+
+
+def view_of(store: Store, record: RunRecord) -> RunView:
+    """Return how a run stands now."""
+    workflow = None
+    # Without it, it is not known which tasks stand by.
+    with suppress(SolventError):
+        workflow = workflow_of(store, record)
+    follower = Follower(store, record, workflow)
+    for _ in follower.news():
+        pass
+    if record.has_ended:
+        follower.view.end(record)
+    elif record.status != "running":
+        follower.view.interrupt()
+    return follower.view
+
+
+__all__ = [
+    "Adaptation", "CallChanged", "CallView", "Change", "Follower", "JournalReader", "Over", "RunView", "Signal",
+    "Stuck", "Taken", "TaskChanged", "view_of",
+]  # fmt: skip

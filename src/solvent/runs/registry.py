@@ -1,0 +1,461 @@
+"""The register of runs: one key `runs/NAME` of a store for each run, whether one process has it or agents do.
+
+The record of a run says what is run, how it is divided into shards, who has it, and how it ended. It is made and
+changed by compare-and-set, so a name is one run's, and a run ends once. What happens in between is in the journals of
+its shards (`runs/NAME/shard/K`).
+
+A run of agents is announced to them as well (`messages/agents/submitted`). The announcement comes first, and names a
+blob with the record: should whoever submits a run die there, an agent makes the record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import re
+import secrets
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+
+from solvent.errors import Conflict, RecordProblem, StoreError, WorkflowProblem, nearest
+from solvent.runs.holders import Holder, is_there
+from solvent.runs.kept import Kept, keep
+from solvent.services.failure import legible
+from solvent.store.interface import check_name
+from solvent.values import codec
+from solvent.values.encoding import encode_msgpack, encoder
+from solvent.values.limits import UNREADABLE, Time
+from solvent.workflows.formats.files import load_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
+
+FORMAT = 2
+"""What all who take part in a run must agree on: in which order a shard reacts, and how its record is written.
+
+Whoever continues a shard does again what was done there: its messages must come out with the numbers that they had. So
+this is raised whenever a process of today would do again what one of yesterday has done, and come to something else.
+`tests/unit/runs/agents/test_format.py` tells when.
+"""
+MAX_SHARDS = 64
+MAX_TEXT = 10_000
+MESSAGES = "messages/"
+"""All that agents must hear of is below it, so that they read it in one order, and nothing else."""
+SUBMITTED, OVER, FINISHED = (f"{MESSAGES}agents/{one}" for one in ("submitted", "over", "finished"))
+NAME_RULE = "letters, digits and _ . = - only, at most 100"
+State: TypeAlias = Literal["running", "stopped", "done", "failed", "cancelled"]
+_ENDED = ("done", "failed", "cancelled")
+_NAME = re.compile(r"[A-Za-z0-9_.=-]{1,100}")
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+_ENDING_CHARACTERS = 4
+_MAX_NAME_CHARACTERS = 40
+_RUNS = "runs/"
+_RESOURCES = "its tasks change resources in place, and what is in those is not recorded"
+
+
+class RunOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a run was asked for, as far as that matters to who continues it."""
+
+    jobs: int | None = None
+    processes: bool = False
+    scale: float | None = None
+    #: Signals, as `codec.encode` writes them.
+    signals: bytes = b""
+
+
+class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of a run without its journals."""
+
+    run: str
+    workflow: str
+    created: Time
+    #: Of who has made it.
+    format: int
+    digest: str
+    tasks: int
+    #: The names of its tasks, a list as msgpack.
+    names: Kept
+    #: The inputs, as `codec.encode` writes them.
+    inputs: Kept = Kept()
+    #: The blob that has the workflow as JSON; nothing where a file cannot say it.
+    document: str = ""
+    state: State = "running"
+    ended: Time = 0.0
+    #: Why it ended, where its journals do not tell.
+    why: str = ""
+    #: The process that has it; nothing where agents have it.
+    holder: Holder | None = None
+    #: The file as it was given, and the folder in which that was.
+    file: str = ""
+    folder: str = ""
+    options: RunOptions = RunOptions()
+    #: Why nobody can continue it, should it be stopped.
+    hindrance: str = ""
+    #: Whether agents run it.
+    by_agents: bool = False
+    shards: int = 1
+    max_shards: int = 1
+    #: The shard of each task, so that not every agent divides; empty where there are very many tasks.
+    division: bytes = b""
+    #: The run that this one continues: calls have the names that they had there.
+    origin: str = ""
+    #: The run that continues this one, which is over.
+    successor: str = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more can happen."""
+        return self.state in _ENDED
+
+    @property
+    def lasted(self) -> float:
+        """For how many seconds it has been there, by the clocks of who created and who ended it."""
+        return max(0.0, (self.ended if self.has_ended else time.time()) - self.created)
+
+    @property
+    def status(self) -> str:
+        """Its state; one whose process died without a word is `interrupted`."""
+        is_alone = self.state == "running" and not self.by_agents
+        is_lost = is_alone and (self.holder is None or is_there(self.holder) is False)
+        return "interrupted" if is_lost else self.state
+
+
+# ------------------------------------------------------------------------------------------------------- keys
+
+
+def key_of(run: str, what: str = "", shard: int | None = None) -> str:
+    """Return the key of a run, of something below it, or of one of its shards."""
+    key = f"{_RUNS}{run}/{what}" if what else f"{_RUNS}{run}"
+    return key if shard is None else f"{key}/{shard}"
+
+
+def journal_of(run: str, shard: int = 0) -> str:
+    """Return the log that is the journal of a shard."""
+    return f"{_RUNS}{run}/shard/{shard}"
+
+
+def messages_of(run: str) -> str:
+    """Return the log of the messages between the shards of a run."""
+    return f"{MESSAGES}runs/{run}"
+
+
+def is_name(text: str) -> bool:
+    """Return whether a run can be called so: there is room in a store's names for what comes behind."""
+    return _NAME.fullmatch(text) is not None
+
+
+def new_name(workflow: str) -> str:
+    """Make a name that people can read, type and tell from others."""
+    words = re.sub(r"[^a-z0-9]+", "-", workflow.lower())[:_MAX_NAME_CHARACTERS].strip("-")
+    return f"{words or 'run'}-{''.join(secrets.choice(_LETTERS) for _ in range(_ENDING_CHARACTERS))}"
+
+
+def name_from(data: bytes) -> str:
+    """Return the name of a run that a log has; empty where it is none: anybody who can write may have written it."""
+    try:
+        name = check_name(data.decode())
+    except (UnicodeDecodeError, StoreError):
+        return ""
+    return "" if "/" in name else name
+
+
+# --------------------------------------------------------------------------------------------- making and changing
+
+
+def new_record(
+    store: Store, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None = None, **facts: Any
+) -> RunRecord:
+    """Return the record of a run that is to begin; its name is free or not, which `create` finds out."""
+    hindrance = _RESOURCES if workflow.resources else ""
+    given = Kept()
+    try:
+        given = keep(store, codec.encode(dict(inputs or {})))
+    except codec.Unrecordable as error:
+        hindrance = f"its inputs are not all data: {error}"
+    document = document_of(workflow)
+    return RunRecord(
+        run=run,
+        workflow=workflow.name,
+        created=time.time(),
+        format=FORMAT,
+        digest=digest_of(workflow),
+        tasks=len(workflow.tasks),
+        names=keep(store, encode_msgpack([task.name for task in workflow.tasks])),
+        inputs=given,
+        document=store.put_blob(document.encode()) if document else "",
+        hindrance=hindrance,
+        **facts,
+    )
+
+
+def create(store: Store, record: RunRecord) -> int:
+    """Make a run, and return the revision of its record; raise `Conflict` where there is one of its name."""
+    return store.put(key_of(record.run), encode_msgpack(record), expected=0)
+
+
+def announce(store: Store, record: RunRecord) -> None:
+    """Make a run, and let agents know of it; raise `Conflict` where its name is another's."""
+    data = encode_msgpack(record)
+    if store.get(key_of(record.run)) is not None:
+        raise Conflict(key_of(record.run), expected=0, last=1)
+    store.append(SUBMITTED, f"{record.run} {store.put_blob(data)}".encode())
+    try:
+        create(store, record)
+    except Conflict:
+        # An agent may have been quicker.
+        entry = store.get(key_of(record.run))
+        if entry is None or entry.value != data:
+            raise
+
+
+def announced(data: bytes) -> tuple[str, str]:
+    """Return the name of a run that was announced, empty where it is none, and the blob that has its record, if any."""
+    name, _, blob = data.partition(b" ")
+    return name_from(name), blob.decode(errors="replace")
+
+
+def announced_record(store: Store, run: str, blob: str) -> RunRecord | None:
+    """Return the record of a run that was announced; make it, where who has announced it did not come to that."""
+    record = record_of(store, run)
+    if record is None and blob:
+        with suppress(Conflict):
+            store.put(key_of(run), store.get_blob(blob), expected=0)
+        record = record_of(store, run)
+    return record
+
+
+def change(store: Store, run: str, make: Callable[[RunRecord], RunRecord | None]) -> RunRecord | None:
+    """Change the record of a run, however many do so; `make` returns nothing where it is to stay as it is."""
+    while True:
+        entry = store.get(key_of(run))
+        if entry is None:
+            return None
+        record = make(_decoded(run, entry.value))
+        if record is None:
+            return None
+        with suppress(Conflict):
+            store.put(key_of(run), encode_msgpack(record), expected=entry.revision)
+            return record
+
+
+def end(store: Store, run: str, state: State, why: str = "") -> bool:
+    """End a run of agents; return whether it was this that ended it."""
+    at, text = time.time(), legible(why[:MAX_TEXT])
+
+    def ended(record: RunRecord) -> RunRecord | None:
+        return None if record.has_ended else msgspec.structs.replace(record, state=state, ended=at, why=text)
+
+    try:
+        is_first = change(store, run, ended) is not None
+    except RecordProblem:
+        # Its record was damaged meanwhile: agents leave it alone, and have others.
+        is_first = False
+    # Who ended it may have died before it said so.
+    store.append(FINISHED, run.encode())
+    return is_first
+
+
+def cancel(store: Store, record: RunRecord, why: str) -> bool:
+    """Cancel a run; return whether it has ended, or its process was only asked to end it."""
+    run = record.run
+    if record.by_agents:
+        end(store, run, "cancelled", why)
+        return True
+    store.put(key_of(run, "cancel"), b"")
+    record = existing(store, run)
+    if record.has_ended:
+        return True
+    if record.holder is not None and is_there(record.holder) is not False:
+        return False
+
+    def cancelled(now: RunRecord) -> RunRecord | None:
+        # Somebody may continue it just now, and will look.
+        is_same = now.holder == record.holder and not now.has_ended
+        return msgspec.structs.replace(now, state="cancelled", holder=None, ended=time.time()) if is_same else None
+
+    return change(store, run, cancelled) is not None
+
+
+# ------------------------------------------------------------------------------------------------------- finding
+
+
+def record_of(store: Store, run: str) -> RunRecord | None:
+    """Return the record of a run, if there is such a run; raise `RecordProblem` R403 if it does not read."""
+    entry = store.get(key_of(run))
+    return None if entry is None else _decoded(run, entry.value)
+
+
+def existing(store: Store, run: str) -> RunRecord:
+    """Return the record of a run; raise `RecordProblem` R401 where there is none."""
+    return existing_revision(store, run)[0]
+
+
+def existing_revision(store: Store, run: str) -> tuple[RunRecord, int]:
+    """Return the record of a run, and its revision; raise `RecordProblem` R401 where there is none."""
+    entry = store.get(key_of(run))
+    if entry is None:
+        raise RecordProblem("R401", f"there is no run `{run}` in {store.url}")
+    return _decoded(run, entry.value), entry.revision
+
+
+def list_runs(store: Store, damaged: dict[str, str] | None = None) -> list[RunRecord]:
+    """Return the records of all runs, the latest last; `damaged` gets the names of those that do not read, and why."""
+    found = []
+    for key, entry in store.keys(_RUNS).items():
+        if key.count("/") == 1:
+            run = key.removeprefix(_RUNS)
+            try:
+                found.append(_decoded(run, entry.value))
+            except RecordProblem as error:
+                # The others are none the worse for it.
+                if damaged is not None:
+                    damaged[run] = error.message
+    return sorted(found, key=lambda record: (record.created, record.run))
+
+
+def find(store: Store, name: str) -> RunRecord:
+    """Find a run by its name, or by the beginning of it that no other run has."""
+    record = record_of(store, name) if is_name(name) else None
+    if record is not None:
+        return record
+    matches = [one for one in list_runs(store) if name and one.run.startswith(name)]
+    if len(matches) == 1:
+        return matches[0]
+    raise _unknown(store, name)
+
+
+def latest(store: Store, is_wanted: Callable[[RunRecord], bool] = lambda _: True) -> RunRecord:
+    """Return the run that began last, of those that are wanted; of all, if there are none of these."""
+    records = list_runs(store)
+    if not records:
+        raise RecordProblem("R401", f"there are no runs in {store.url}", hint="`solvent run WORKFLOW` makes one")
+    return ([one for one in records if is_wanted(one)] or records)[-1]
+
+
+def is_left(record: RunRecord) -> bool:
+    """Return whether somebody may continue a run: it has not ended, and no process that is there has it."""
+    return not record.has_ended and (record.holder is None or not is_there(record.holder))
+
+
+def names_in(store: Store) -> list[str]:
+    """Return the names of all runs in a store: of workflows, and of programs over nodes."""
+    from solvent.runs.nodes.shared import PROGRAMS  # what nodes need is asked for by few who look for a run
+
+    found: dict[str, int] = {}
+    for key, entry in {**store.keys(_RUNS), **store.keys(PROGRAMS)}.items():
+        name = key.split("/")[1]
+        found[name] = min(entry.revision, found.get(name, entry.revision))
+    return sorted(found, key=found.__getitem__)
+
+
+def task_names(store: Store, record: RunRecord) -> tuple[str, ...]:
+    """Return the names of a run's tasks."""
+    try:
+        return msgspec.msgpack.decode(record.names.read(store), type=tuple[str, ...])
+    except UNREADABLE as error:
+        raise _damaged(record.run, f"its tasks: {error}") from None
+
+
+def inputs_of(store: Store, record: RunRecord) -> dict[str, Any]:
+    """Return a run's inputs."""
+    try:
+        return dict(codec.decode(record.inputs.read(store))) if record.inputs else {}
+    except (*UNREADABLE, TypeError) as error:
+        raise _damaged(record.run, f"its inputs: {error}") from None
+
+
+def signals_of(record: RunRecord) -> list[tuple[Any, ...]]:
+    """Return the signals that a run was started with."""
+    return [tuple(one) for one in codec.decode(record.options.signals)] if record.options.signals else []
+
+
+def workflow_of(store: Store, record: RunRecord) -> Workflow:
+    """Return the workflow of a run, as it was when the run began; raise `RecordProblem` where no file can say it."""
+    if not record.document:
+        said = f"the workflow of the run `{record.run}` cannot be said in a file"
+        raise RecordProblem("R404", said, hint="name the file of its workflow: --file WORKFLOW")
+    try:
+        text = store.get_blob(record.document).decode()
+    except UnicodeDecodeError:
+        raise _damaged(record.run, "its workflow is no text") from None
+    return load_text(text, name=f"{record.workflow}.json").workflow
+
+
+def _decoded(run: str, data: bytes) -> RunRecord:
+    try:
+        record = msgspec.msgpack.decode(data, type=RunRecord)
+    except UNREADABLE as error:
+        raise _damaged(run, str(error)) from None
+    if not 1 <= record.shards <= record.max_shards <= MAX_SHARDS:
+        raise _damaged(run, f"{record.shards} shards")
+    return record
+
+
+def _damaged(run: str, why: str) -> RecordProblem:
+    return RecordProblem("R403", f"the record of the run `{run}` does not read: {why}")
+
+
+def _unknown(store: Store, name: str) -> RecordProblem:
+    runs = names_in(store)
+    matches = [run for run in runs if run.startswith(name)]
+    run = name if name in runs else matches[0] if len(matches) == 1 else ""
+    if run and store.get(f"programs/{run}/run") is not None:
+        said = f"`{run}` is no run of a workflow, but of a program over nodes"
+        hint = (
+            f"`solvent status {run}` shows it; `solvent run --attach {run}` waits for it and, with --spares 1, goes on"
+        )
+        return RecordProblem("R401", said, hint=hint)
+    if len(matches) > 1:
+        shown = ", ".join(matches[-5:])
+        return RecordProblem("R401", f"`{name}` matches several runs: {shown}", hint="write more of the name")
+    hint = nearest(name, runs) or (f"the latest: {', '.join(runs[-3:])}" if runs else "there are no runs in it")
+    return RecordProblem("R401", f"there is no run `{name}` in {store.url}", hint=hint)
+
+
+# ------------------------------------------------------------------------------------------------------- workflows
+
+
+def document_of(workflow: Workflow) -> str:
+    """Return a workflow as JSON; nothing where a file cannot say it."""
+    from solvent.workflows.formats.yaml.writer import write_json
+
+    try:
+        return write_json(workflow, indent=None)
+    except (WorkflowProblem, ValueError):
+        return ""
+
+
+def digest_of(workflow: Workflow) -> str:
+    """Return a text that is the same for workflows that are the same; functions are the same by name."""
+    try:
+        data = _DIGESTED(workflow)
+    except (OverflowError, UnicodeEncodeError):
+        # msgpack has no integers of more than 64 bits and no lone surrogates; version 2 of marshal has both.
+        data = marshal.dumps(msgspec.to_builtins(workflow, enc_hook=_named, order="deterministic"), 2)
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def _named(value: Any) -> Any:
+    try:
+        return codec.encode(value)
+    except codec.Unrecordable:
+        kind = type(value)
+        home, name = getattr(value, "__module__", kind.__module__), getattr(value, "__qualname__", kind.__qualname__)
+        return f"{home}:{name}"
+
+
+_DIGESTED = encoder(enc_hook=_named, order="deterministic")
+
+__all__ = [
+    "FINISHED", "FORMAT", "MAX_SHARDS", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
+    "RunRecord", "State", "announce", "announced", "announced_record", "cancel", "change", "create", "digest_of", "end",
+    "existing", "existing_revision", "find", "inputs_of", "is_left", "is_name", "journal_of", "key_of", "latest",
+    "list_runs", "messages_of", "name_from", "names_in", "new_name", "new_record", "record_of", "signals_of",
+    "task_names", "workflow_of",
+]  # fmt: skip
