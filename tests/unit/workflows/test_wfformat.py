@@ -127,6 +127,8 @@ def test_a_task_that_was_opened_again_has_one_record() -> None:
         ("workflow.specification.files", [{"id": "f", "sizeInBytes": -1}],
          "workflow.specification.files.0.sizeInBytes: must be at least 0"),
         ("workflow.execution.makespanInSeconds", "3", "workflow.execution.makespanInSeconds: must be a number"),
+        ("workflow.execution.tasks.0.runtimeInSeconds", -1.5,
+         "workflow.execution.tasks.0.runtimeInSeconds: must be at least 0"),
         ("workflow.execution.tasks.0.id", "C", "workflow.execution.tasks.0.id: `C` is no task of the specification"),
         ("workflow.execution.machines", [{"nodeName": "n", "system": "plan9"}],
          "workflow.execution.machines.0.system: must be linux or macos or windows, not `plan9`"),
@@ -150,6 +152,14 @@ def test_a_wrong_trace_is_told_where() -> None:
     with pytest.raises(WorkflowProblem, match="names the parent `A`") as caught:
         load_text(text, name="w.json")
     assert (caught.value.code, caught.value.place) == ("W110", "w.json:17:7")
+
+
+def test_a_negative_run_time_is_told_where() -> None:
+    """No task can be replayed for less than no time: the line of its record is named."""
+    text = json.dumps(changed("workflow.execution.tasks.0.runtimeInSeconds", -1), indent=1)
+    with pytest.raises(WorkflowProblem, match=r"tasks\.0\.runtimeInSeconds: must be at least 0") as caught:
+        load_text(text, name="w.json")
+    assert (caught.value.code, caught.value.place) == ("W110", "w.json:31:6")
 
 
 def test_older_versions_are_refused() -> None:

@@ -4,6 +4,7 @@ The format: https://github.com/wfcommons/WfFormat.
 
 The schema asks for fields and types. Beyond it, as the validator of WfCommons does: identifiers are unique, parents and
 children name tasks and each other, nothing is its own ancestor, and what the execution names is in the specification.
+And no task ran for less than no time, which the schema does not say.
 
 Replay: each task becomes one that takes the results of its parents and calls a service of its own, which waits as long
 as the recorded task ran, times `scale`. A task without a record takes no time.
@@ -83,7 +84,7 @@ _EXECUTION: _Fields = {
     "executedAt": _NAME,
     "tasks": Field("objects", required=True, least=1, fields={
         "id": _NAME,
-        "runtimeInSeconds": Field("number", required=True),
+        "runtimeInSeconds": Field("number", required=True, least=0),
         "command": Field("object", fields={"program": Field("text"), "arguments": Field("texts")}),
         "coreCount": Field("number", least=1),
         **{name: Field("number") for name in _NUMBERS},
@@ -299,7 +300,7 @@ def read_document(document: dict[str, Any], *, scale: float = 1.0) -> Workflow:
     """Make a workflow from a valid trace."""
     specification = document["workflow"]["specification"]
     execution = document["workflow"].get("execution") or {"tasks": []}
-    seconds = {one["id"]: max(0.0, one["runtimeInSeconds"] * scale) for one in execution["tasks"]}
+    seconds = {one["id"]: one["runtimeInSeconds"] * scale for one in execution["tasks"]}
     names = [one["id"] for one in specification["tasks"]]
     return Workflow(
         name=document["name"],
