@@ -88,6 +88,31 @@ def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
     assert (failing.code, failing.span and failing.span.line) == ("W158", 2)
 
 
+HEAD = "from solvent import service, workflow\nfetch = service(str.upper)\n"
+WHOLE = {
+    "a generator": ("def flow(url):\n    yield fetch(url)", "W153", "`flow` has a `yield`"),
+    "a coroutine": ("async def flow(url):\n    return fetch(url)", "W153", "`flow` is an `async def`"),
+    "both": ("async def flow(url):\n    yield fetch(url)", "W153", "`flow` is an `async def`"),
+    "no step": ("def flow(url):\n    return 3", "W153", "`flow` returns a value of type int"),
+    "a step of another": (
+        "def flow(url):\n    kept.append(fetch(url))\n    return kept[0]\nkept = []\nflow.definition()",
+        "W151",
+        "the result of `upper` belongs to the workflow `flow`",
+    ),
+    "inputs without names": ("def flow(*urls):\n    return fetch(urls)", "W154", "`flow` takes `*urls`"),
+}
+
+
+@pytest.mark.parametrize("text, code, message", WHOLE.values(), ids=WHOLE)
+@pytest.mark.filterwarnings("error")
+def test_a_function_that_is_wrong_as_a_whole(tmp_path: Path, text: str, code: str, message: str) -> None:
+    """What is wrong with all of a function is told at its own line, below its decorators."""
+    problem = _refused(_write(tmp_path, f"{HEAD}@workflow\n{text}\n"))
+    assert problem.span is not None
+    assert (problem.code, problem.message[: len(message)]) == (code, message)
+    assert problem.span.text == text.splitlines()[0]
+
+
 def test_a_file_named_like_a_module(tmp_path: Path) -> None:
     """A file that is called like a module in use does not take its place."""
     import json

@@ -65,10 +65,23 @@ def line_span(path: str, line: int, begin: int | None = None, end: int | None = 
     return Span(Source("".join(lines), path), offset + begin, offset + end)
 
 
-def problem(code: str, message: str, *, hint: str = "") -> WorkflowProblem:
-    """Make an error that points at the user's line."""
+def _definition_span(function: object) -> Span | None:
+    """Return the line on which a function is defined, below its decorators."""
+    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+    if code is None:
+        return None
+    first = code.co_firstlineno
+    lines = enumerate(linecache.getlines(code.co_filename)[first - 1 :], first)
+    defined = (at for at, line in lines if line.lstrip().startswith(("def ", "async def ")))
+    return line_span(code.co_filename, first if code.co_name == "<lambda>" else next(defined, first))
+
+
+def problem(code: str, message: str, *, hint: str = "", about: object = None) -> WorkflowProblem:
+    """Make an error that points at the user's line, which is that of a function if the error is about all of it."""
     frame, span = caller_frame(), None
-    if frame is not None:
+    if about is not None:
+        span = _definition_span(about)
+    elif frame is not None:
         at = inspect.getframeinfo(frame, context=0)
         columns: tuple[int | None, int | None] = (None, None)
         if at.positions is not None and at.positions.lineno == at.positions.end_lineno == at.lineno:
@@ -405,12 +418,13 @@ class Builder:
         assert isinstance(step.argument, model.Result)
         return step.argument.task
 
-    def _own(self, step: Step) -> Step:
+    def _own(self, step: Step, *, about: object = None) -> Step:
         if step.builder is not self:
             raise problem(
                 "W151",
                 f"{step!r} belongs to the workflow `{step.builder.name}` and is used in `{self.name}`",
                 hint="make it an input of this workflow and hand it over in the call",
+                about=about,
             )
         return step
 
@@ -535,6 +549,8 @@ class Builder:
         )
 
     def _result(self, step: Any) -> str:
+        if isinstance(step, Step):
+            self._own(step, about=self.origin)
         if isinstance(step, Start):
             step = self.add_task(SAME, (step,))
         if not isinstance(step, Step) or not isinstance(step.argument, model.Result):
@@ -542,6 +558,7 @@ class Builder:
                 "W153",
                 f"`{self.name}` returns {described(step)}, which is not one of its steps",
                 hint="return what a call of a service gave, or several of these",
+                about=self.origin,
             )
         if step.argument.item is not None:
             step = self.add_task(SAME, (step,))

@@ -284,11 +284,13 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
     def trace(self) -> tuple[model.Workflow, dict[str, Place]]:
         """Trace the function and give the model, and where each task was called."""
         name, function = self.described.name, self.function
+        _refuse_late(name, function)
         signature = inspect.signature(function)
         inputs = {}
         for parameter in signature.parameters.values():
             if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
-                raise problem("W154", f"`{name}` takes `{parameter}`", hint="give each input of a workflow a name")
+                hint = "give each input of a workflow a name"
+                raise problem("W154", f"`{name}` takes `{parameter}`", hint=hint, about=function)
             inputs[parameter.name] = model.REQUIRED if parameter.default is parameter.empty else parameter.default
         builder = Builder(name, inputs, origin=function, locks=self.locks, patterns=self.patterns)
         steps = signature.bind_partial()
@@ -320,3 +322,14 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
             f"`{self.described.name}` is a workflow and does not run by being called",
             hint=f"`solvent.run({self.described.name}, {{...}})` runs it, and so does `solvent run FILE`",
         )
+
+
+def _refuse_late(name: str, function: Callable[..., Any]) -> None:
+    """Refuse a function whose body does not run when it is called."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        message, hint = f"`{name}` is an `async def`", "write `def`: its services may be `async def`"
+    elif inspect.isgeneratorfunction(function):
+        message, hint = f"`{name}` has a `yield`", "return the step; several as a tuple or a list"
+    else:
+        return
+    raise problem("W153", f"{message}, so calling it returns no step", hint=hint, about=function)
