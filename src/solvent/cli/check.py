@@ -58,8 +58,10 @@ def _check_workflow(file: str) -> Found:
     except SolventError as error:
         return file, [error], []
     folder = folder_of(file)
-    found = [*check(loaded.workflow, loaded.places), *service_problems(loaded, folder)]
-    return file, [*found, *library_problems(loaded, folder, workflow_functions())], workflow_doubts(loaded)
+    found = check(loaded.workflow, loaded.places)
+    others = [*service_problems(loaded, folder), *library_problems(loaded, folder, workflow_functions())]
+    # Doubts follow the ways through a workflow, so those must lead somewhere.
+    return file, [*found, *others], [] if found else workflow_doubts(loaded)
 
 
 def _check(file: str, functions: Functions) -> Found:
