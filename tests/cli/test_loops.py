@@ -232,6 +232,10 @@ BRANCHES = {
     "all that are active": (_unnumbered("some", SOME_TIMES, OWN_LOOP, "active"), False),
     "one branch at a time, which leads out": (_unnumbered("one", '{B: "result < 2", C: null}', OUT), False),
     "a round that is left out as a whole": (SKIPPED, False),
+    "one branch or, where its condition fails, the other": (
+        _unnumbered("some", '{B: "result < 2", C: null}', OUT),
+        False,
+    ),
 }
 
 
@@ -243,6 +247,73 @@ def test_check_warns_of_rounds_that_wait_for_ever(tmp_path: Path, text: str, *, 
     warning = "warning[W188]: `J` joins by `first` in a loop, and `C` may pass it nothing in a round: "
     assert (result.code, warning in result.out, "warning" in result.out) == (0, is_stuck, is_stuck)
     assert (" stuck\n" in solvent("explore", file).out) == is_stuck
+
+
+MIXED = """\
+tasks:
+  S: {service: same, in: [0], to: [B, C]}
+  B: {service: more, in: [{arrived: one}], join: any}
+  C: {service: more, in: [{arrived: one}], join: any}
+  J: {service: same, in: [{arrived: one}], after: [B, C], join: JOIN, WAYS}
+  E: {service: same, in: [{arrived: one}], after: [J]}
+"""
+BESIDE = """\
+tasks:
+  S: {service: same, in: [0]}
+  O: {service: same, in: [{arrived: one}], after: [S], join: any}
+  H: {service: more, in: [{arrived: one}], after: [O], join: any}
+  J: {service: same, in: [{arrived: one}], after: [SOURCES], join: JOIN}
+  K: {service: same, in: [{arrived: one}], after: [LAST], again: {to: H, when: "result < 4"}}
+  E: {service: same, from: K, again: {to: O, when: "result < 0"}}
+  F: {service: same, from: E}
+"""
+AGAIN = 'again: {to: B, when: "result < 4"}'
+SAME_TIME = 'split: some, to: {B: "result < 4", C: "result < 4", E: null}'
+NOT_SAME_TIME = 'split: some, to: {B: "result < 4", C: "result < 3", E: null}'
+
+
+def _mixed(join: str, ways: str) -> str:
+    return MIXED.replace("JOIN", join).replace("WAYS", ways)
+
+
+def _beside(join: str, sources: str = "H, O", last: str = "J") -> str:
+    return BESIDE.replace("JOIN", join).replace("SOURCES", sources).replace("LAST", last)
+
+
+OUTSIDE = "`J` waits for `C` in every round of the loop of `B`, but `C` is outside that loop and passes to it only once"
+OUTER = OUTSIDE.replace("`C`", "`O`").replace("`B`", "`H`")
+MISSED = "`J` joins by `first` in a loop, and `B` may pass it nothing in a round"
+LED_OUT = "`J` joins by `active` in a loop, and `C` may pass it nothing in a round: then it waits for it for ever"
+WAITING = {
+    "first, one branch outside": (_mixed("{first: 1}", AGAIN), OUTSIDE),
+    "all, one branch outside": (_mixed("all", AGAIN), OUTSIDE),
+    "first two, the rest cancelled, one outside": (_mixed("{first: 2, cancel: true}", AGAIN), OUTSIDE),
+    "first, the rest cancelled, one outside": (_mixed("{first: 1, cancel: true}", AGAIN), ""),
+    "active, one branch outside": (_mixed("active", AGAIN), ""),
+    "first two, back to both": (_mixed("{first: 2}", SAME_TIME), ""),
+    "first two, back to some": (_mixed("{first: 2}", NOT_SAME_TIME), MISSED),
+    "active, back to both": (_mixed("active", SAME_TIME), ""),
+    "active, back to some": (_mixed("active", NOT_SAME_TIME), MISSED.replace("first", "active")),
+    "all, a source in the outer loop only": (_beside("all"), OUTER),
+    "all, beside the loop": (_beside("all", sources="H, S", last="H"), OUTER.replace("`O`", "`S`")),
+    "first, beside the loop": (_beside("first", sources="H, S", last="H"), OUTER.replace("`O`", "`S`")),
+    "active, beside the loop": (_beside("active", sources="H, S", last="H"), OUTER.replace("`O`", "`S`")),
+    "all, behind the loop": (_beside("all", sources="K, O", last="H"), ""),
+    "active, a branch that leads out of the loop": (_unnumbered("all", "[B, C]", OUT, "active"), LED_OUT),
+    "active, one branch at a time, which leads out": (
+        _unnumbered("one", '{B: "result < 2", C: null}', OUT, "active"),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("text, message", WAITING.values(), ids=WAITING)
+def test_check_warns_of_joins_that_lack_a_source(tmp_path: Path, text: str, message: str) -> None:
+    """W188 is for all joins in loops and behind them, and only where `explore` finds an order that is stuck."""
+    file = controlled.put(tmp_path, text)
+    result = solvent("check", file)
+    assert (result.code, f"warning[W188]: {message}" in result.out) == (0, bool(message)), result.out
+    assert (" stuck\n" in solvent("explore", file).out) == bool(message)
 
 
 BACK_LOOP = """\
@@ -335,6 +406,48 @@ def flow(number: int = 1) -> int:
     repeat(sent, back_to=sent, when="result < 5")
     return cut.named("end")(sent)
 """
+
+
+UNKNOWN = """\
+tasks:
+  S: {service: one}
+  H: {service: one, after: [S], join: any, again: {to: H, when: "result < 4"}}
+  X: {service: one, after: [H, S], during: [Nobody, H]}
+"""
+
+
+def test_errors_come_before_warnings(tmp_path: Path) -> None:
+    """Where a workflow names what is not there, nothing is said about what its loops may wait for."""
+    result = solvent("check", controlled.put(tmp_path, UNKNOWN))
+    assert (result.code, "error[W121]" in result.err, "warning" in result.out + result.err) == (2, True, False)
+
+
+FIRST_OF = """\
+from solvent import first_of, repeat, service, workflow
+
+@service
+def more(number: int) -> int:
+    return number + 1
+
+@workflow
+def flow(number: int = 1) -> int:
+    start = more(number)
+    b, c = more.named("b")(start), more.named("c")(start)
+    pick = more.named("pick")(first_of(b, c))
+    repeat(pick, back_to=b, when="result < 20")
+    return more.named("end")(pick)
+"""
+
+
+def test_python_user_is_told_which_step_is_outside_the_loop(tmp_path: Path) -> None:
+    """The branch that the loop does not go back to answers once, so the third round waits for it."""
+    file = tmp_path / "flow.py"
+    file.write_text(FIRST_OF)
+    result = solvent("check", file)
+    message = "`pick` waits for `c` in every round of the loop of `b`, but `c` is outside that loop"
+    hint = "hint: go back to a step before `c`, or take its result before the loop and hand it round\n"
+    assert (f"warning[W188]: {message}" in result.out, hint in result.out) == (True, True), result.out
+    assert solvent("explore", file).out.endswith("ends stuck, `pick` has a token of `b` that it cannot use\n")
 
 
 def test_hint_fits_the_language_of_the_file(tmp_path: Path) -> None:

@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from solvent.runs.exploring import Orders, explore_workflow
 from solvent.workflows.checks import check
+from solvent.workflows.doubts import workflow_doubts
 from solvent.workflows.model import Arrived, Control, Many, Route, Service, Task, Test, Value, Workflow
+from solvent.workflows.places import Loaded
 from tests.property.changed_rules import changed_rules
 from tests.property.test_workflows import complaints
 from tests.property.workflows import Scenario, scenarios
@@ -238,8 +240,9 @@ def sound(draw: st.DrawFn) -> Workflow:
 @settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
 @given(sound())
 def test_what_is_sound_is_not_refused(workflow: Workflow) -> None:
-    """Sequences, branches that are joined as they were split, and loops are never refused."""
+    """Sequences, branches that are joined as they were split, and loops are never refused, nor warned of."""
     assert [problem.message for problem in check(workflow)] == []
+    assert [doubt.message for doubt in workflow_doubts(Loaded(workflow)) if doubt.code == "W188"] == []
 
 
 @settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))

@@ -1,12 +1,16 @@
 """What reads well in a workflow but is probably not meant.
 
 W186  a loop whose answers cannot differ by what comes back
-W188  a join by the first so many in a loop that may wait for ever for a branch which was not chosen
+W188  a join in a loop, or behind one, that may wait for ever for a source which passes it nothing in a round
 
-Where rounds can be numbered (see `paths`), a join by the first so many hears of branches that are not chosen. Elsewhere
-its next round begins only when every source has answered. So W188 asks for each such join whether a token that leaves
-the task before all branches can end without reaching one of the sources. A condition is taken to hold or not,
-except for `true`.
+A join starts its next round when every source of it has answered. W188 asks two things of it. Is there a source outside
+a loop that passes to it once only, beside one in the loop that does in every round? And can a token that leaves the
+task before all branches, the head, end without reaching one of the sources? A later round may have another head than
+the first one: what all ways from the join back to it go through, or the join itself.
+
+A branch that is not chosen answers where a synchronizing merge or a join with numbered rounds (see `paths`) hears of
+it, but not if it leads out of the loop. A condition is taken to hold or not, except for `true`. Where a task ends the
+case, or may cancel the join, nothing waits for ever, and nothing is said.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from solvent.lang.doubts import Doubt
 from solvent.workflows.model import Control, Input, Value
 from solvent.workflows.paths import dominators_of, paths_of
 from solvent.workflows.places import hint_at, route_key
+from solvent.workflows.soundness import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +34,7 @@ _PLAIN = Control()
 
 
 def workflow_doubts(loaded: Loaded) -> list[Doubt]:
-    """Return the warnings about a workflow."""
+    """Return the warnings about a workflow in which `check` finds nothing wrong."""
     workflow = loaded.workflow
     if not workflow.is_controlled:
         return []
@@ -66,23 +71,88 @@ def _ways_back(workflow: Workflow, paths: Paths) -> Iterator[tuple[Task, Task]]:
 
 
 def _waiting_rounds(loaded: Loaded, paths: Paths) -> Iterator[Doubt]:
-    nearest = dominators_of(paths.destinations, paths.starts) if paths.rounds else {}
-    controls = {task.name: task.control or _PLAIN for task in loaded.workflow.tasks}
-    loops = paths.skips.loops
-    for join, is_told in paths.rounds.items():
-        head = nearest.get(join)
-        inside = loops.members[loops.around[join][0]] if loops.around[join] else frozenset[str]()
-        if head is None or head not in inside:
-            continue
-        branches = _Branches(join, head, inside, controls, paths.destinations)
-        source = next((one for one in paths.sources[join] if branches.can_miss(one, is_told=is_told)), None)
-        if source is not None:
-            message = (
-                f"`{join}` joins by `first` in a loop, and `{source}` may pass it nothing in a round: "
-                "then the next round waits for it for ever"
-            )
-            hint = f"let every way from `{head}` lead to `{join}` through `{source}`"
-            yield Doubt("W188", message, loaded.places.get(("task", join)), hint)
+    controls = {task.name: task.control for task in loaded.workflow.tasks if task.control is not None}
+    if not paths.loops or any(control.ends for control in controls.values()):
+        return
+    waits = _Waits(Tokens(loaded.workflow, paths), paths)
+    cancelled = {one for control in controls.values() for one in control.cancels}
+    for name, control in controls.items():
+        cancelled |= paths.upstream(name) if control.cancels_rest else set()
+    for join, sources in paths.sources.items():
+        if len(sources) > 1 and join not in cancelled:
+            span = loaded.places.get(("task", join))
+            word = hint_at(span, "task", "step")
+            found = waits.outside(join, word) or waits.inside(join)
+            if found is not None:
+                message, hint = found
+                yield Doubt("W188", message, span, hint)
+
+
+class _Waits:
+    """Looks for joins that wait for ever; what is found is a message and a hint."""
+
+    def __init__(self, tokens: Tokens, paths: Paths) -> None:
+        self._tokens, self._paths = tokens, paths
+        self._loops = paths.skips.loops
+        self._nearest = dominators_of(paths.destinations, paths.starts)
+
+    def outside(self, join: str, word: str) -> tuple[str, str] | None:
+        """Look for a source outside the loop of another that passes once only."""
+        control, sources = self._tokens.control[join], self._paths.sources[join]
+        for inner in sources:
+            loop = self._passing_loop(join, inner)
+            others = [one for one in sources if one not in loop]
+            is_enough = control.cancels_rest and control.need <= len(sources) - len(others)
+            if not loop or not others or is_enough or control.join not in ("all", "first", "active"):
+                continue
+            # What a source passes only after the join has started does not start the join.
+            starts = self._tokens.starts(self._tokens.names, {}, barred={join})
+            for one in others:
+                if starts[one] * self._tokens.passes[one].get(join, 0) < 2 * control.threads:
+                    message = (
+                        f"`{join}` waits for `{one}` in every round of the loop of `{inner}`, but `{one}` is outside "
+                        "that loop and passes to it only once: a later round waits for ever"
+                    )
+                    hint = f"go back to a {word} before `{one}`, or take its result before the loop and hand it round"
+                    return message, hint
+        return None
+
+    def _passing_loop(self, join: str, source: str) -> frozenset[str]:
+        """Return the loop in whose every round a source passes to a join; no tasks if there is none."""
+        around = self._loops.around[source]
+        loop = self._loops.members[around[0]] if around else frozenset[str]()
+        control = self._tokens.control[source]
+        if self._loops.is_back(source, join):
+            # To a synchronizing merge, what comes back is a group of its own.
+            is_apart = self._tokens.joins[join] == "active"
+            return frozenset() if is_apart else self._loops.members[self._loops.around[join][0]]
+        ways = _ways(control, self._paths.destinations[source])
+        return loop if any(join in way and not loop.isdisjoint(way) for way in ways) else frozenset()
+
+    def inside(self, join: str) -> tuple[str, str] | None:
+        """Look for a source in the loop of a join that a round can pass by."""
+        how, around = self._tokens.joins[join], self._loops.around[join]
+        if not around or (how != "active" and join not in self._paths.rounds):
+            return None
+        loop = self._loops.members[around[0]]
+        for head, is_told in self._heads(join, loop).items():
+            branches = _Branches(join, head, loop, self._tokens, self._paths.destinations)
+            for source in self._paths.sources[join]:
+                if source in loop and branches.can_miss(source, is_told=is_told):
+                    waits = "it" if how == "active" else "the next round"
+                    message = (
+                        f"`{join}` joins by `{how}` in a loop, and `{source}` may pass it nothing in a round: "
+                        f"then {waits} waits for it for ever"
+                    )
+                    return message, f"let every way from `{head}` lead to `{join}` through `{source}`"
+        return None
+
+    def _heads(self, join: str, loop: frozenset[str]) -> dict[str, bool]:
+        """Return where rounds of a join begin in its loop, each with whether it hears of what is not chosen."""
+        inside = {name: tuple(loop.intersection(self._paths.destinations[name])) for name in loop}
+        head = dominators_of({**inside, join: ()}, inside[join]).get(join) or join
+        first = self._nearest.get(join)
+        return {head: False} | ({first: self._paths.rounds.get(join, True)} if first in loop else {})
 
 
 class _Branches:
@@ -93,13 +163,13 @@ class _Branches:
         join: str,
         head: str,
         loop: frozenset[str],
-        controls: Mapping[str, Control],
+        tokens: Tokens,
         destinations: Mapping[str, tuple[str, ...]],
     ) -> None:
         self._join, self._head, self._loop = join, head, loop
-        self._controls = controls
+        self._tokens = tokens
         self._destinations = destinations
-        self._ways = {name: _ways(controls[name], later) for name, later in destinations.items()}
+        self._ways = {name: _ways(tokens.control[name], later) for name, later in destinations.items()}
 
     def can_miss(self, source: str, *, is_told: bool) -> bool:
         """Return whether a round of the join can pass by a source of it."""
@@ -126,21 +196,19 @@ class _Branches:
 
         A join that hears of ways that are not taken does not hear of those that leave its loop.
         """
+        if source == self._head:
+            return False
         ends = {self._head, self._join}
         between = [one for one in self._loop - ends if one == source or self._leads(one, source, ends)]
         leaving = [one for one in between if any(way and self._loop.isdisjoint(way) for way in self._ways[one])]
         return any(
             self._leads(one, task, ends)
-            and any(self._leads(other, self._join, {self._head, task}) for other in way - {one})
+            and any(self._leads(other, self._join, {self._head, task}) for other in (way & self._loop) - {one})
             for task in leaving
-            for way in map(self._together, (self._head, *between))
-            for one in way
+            for name in (self._head, *between)
+            for way in self._tokens.ways[name]
+            for one in way & self._loop
         )
-
-    def _together(self, name: str) -> frozenset[str]:
-        """Return the destinations in the loop that a task may pass to at the same time."""
-        is_single = self._controls[name].split in ("one", "deferred")
-        return frozenset() if is_single else self._loop.intersection(self._destinations[name])
 
     def _leads(self, name: str, to: str, without: set[str]) -> bool:
         """Return whether a way leads from one task to another, and through none of some others."""
@@ -168,7 +236,9 @@ def _ways(control: Control, destinations: tuple[str, ...]) -> list[tuple[str, ..
         case "one":
             ways = [(one,) for one in (*tested, *(certain or plain)[:1])]
         case "some":
-            ways = [tuple(certain)] if certain else [*((one,) for one in tested), *([tuple(plain)] if plain else [])]
+            # Those with the same condition are chosen together.
+            same = {tests[one]: tuple(other for other in tested if tests[other] == tests[one]) for one in tested}
+            ways = [tuple(certain)] if certain else [*same.values(), *([tuple(plain)] if plain else [])]
         case "deferred":
             ways = [(one,) for one in tests]
         case "all":
