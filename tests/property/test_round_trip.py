@@ -68,3 +68,11 @@ def test_order_of_molecules_means_nothing(molecules: list[Molecule], chance: obj
     chance.shuffle(other)  # type: ignore[attr-defined]
     assert Solution(molecules) == Solution(other)
     assert solvent.hocl.show(Solution(molecules)) == solvent.hocl.show(Solution(other))
+
+
+@examples(100)
+@given(st.lists(molecule_values()))
+def test_solutions_are_shown_in_the_order_of_molecules(molecules: list[Molecule]) -> None:
+    """The molecules of a solution are shown by `order_key`, each as it is shown alone."""
+    shown = ", ".join(map(solvent.hocl.show, sorted(molecules, key=order_key)))
+    assert solvent.hocl.show(Solution(molecules)) == f"<{shown}>"

@@ -167,6 +167,7 @@ SOLUTION_PARTS = 8
 _SMALL = 16
 _CHARACTERS_A_PART = 16
 _BITS_SMALL = 1 << 11
+_SMALL_INTEGER = 1 << _BITS_SMALL
 
 
 def too_large(what: str, most: int) -> TooLarge:
@@ -231,7 +232,10 @@ def check_printable(molecules: Iterable[Molecule]) -> None:
     room = MAX_PRINTED
     for molecule in molecules:
         kind = type(molecule)
-        if kind in ATOMS and (kind is not str or len(molecule) < _SMALL) and kind is not int:
+        if kind is int:
+            if -_SMALL_INTEGER < molecule < _SMALL_INTEGER:
+                continue
+        elif kind in ATOMS and (kind is not str or len(molecule) < _SMALL):
             continue
         left = _weigh(molecule, room)
         if room - left > _SMALL:

@@ -12,11 +12,22 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import countOf, itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from solvent.lang import syntax
 from solvent.lang.builtin import BUILTIN
-from solvent.lang.molecule import ATOMS, Endless, List, Molecule, Opaque, Symbol, check_printable, order_key
+from solvent.lang.molecule import (
+    ATOMS,
+    Endless,
+    List,
+    Molecule,
+    Opaque,
+    Symbol,
+    check_printable,
+    has_solution,
+    order_key,
+)
 from solvent.lang.operators import bounded, print_integer
 
 if TYPE_CHECKING:
@@ -27,6 +38,11 @@ _SUM = 5
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0xD800, 0xE000))
 _ESCAPES = str.maketrans({**{chr(one): f"\\u{one:04x}" for one in _CONTROLS}, **_ESCAPED})
+_SHORT_INTEGER = 1 << 64
+_FLAT = ATOMS | {Opaque}
+"""Types of molecules in which no solution can stand."""
+_Keyed: TypeAlias = tuple[tuple[Any, ...], str]
+_key, _text = itemgetter(0), itemgetter(1)
 _STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[^\W\d]\w*')
 
 
@@ -64,8 +80,7 @@ def print_molecule(molecule: Molecule, rule: Callable[[Molecule], str] | None = 
     if kind is tuple:
         return ":".join(_part(part, rule) for part in molecule)
     if kind is List:
-        items = [print_molecule(item, rule) for item in molecule]
-        return f"list({items[0]})" if len(items) == 1 else f"({', '.join(items)})"
+        return _list_text([print_molecule(item, rule) for item in molecule])
     if getattr(molecule, "is_rule", False):
         return rule(molecule) if rule is not None else short_rule(molecule)
     if kind is Endless:
@@ -90,7 +105,51 @@ def print_whole(solution: Iterable[Molecule]) -> str:
 
 def print_solution(molecules: Iterable[Molecule], rule: Callable[[Molecule], str] | None = None) -> str:
     """Write a solution in canonical order."""
-    return f"<{', '.join(print_molecule(one, rule) for one in sorted(molecules, key=order_key))}>"
+    members = list(molecules)
+    kinds = set(map(type, members))
+    if not kinds <= _FLAT and any(map(has_solution, members)):
+        return _keyed_solution(members, rule)[1]
+    numbers: list[int] = []
+    if int in kinds and kinds.isdisjoint((float, Endless)):
+        # There may be millions of integers: these need no keys, and stand between the booleans and all others.
+        numbers = sorted([one for one in members if type(one) is int])
+        members = [one for one in members if type(one) is not int]
+    texts = [print_molecule(one, rule) for one in sorted(members, key=order_key)]
+    if numbers:
+        booleans = countOf(map(type, members), bool)
+        texts[booleans:booleans] = _integer_texts(numbers)
+    return f"<{', '.join(texts)}>"
+
+
+def _integer_texts(numbers: list[int]) -> list[str]:
+    """Write integers, which are sorted; short ones as one text."""
+    is_short = numbers[0] > -_SHORT_INTEGER and numbers[-1] < _SHORT_INTEGER
+    return [repr(numbers)[1:-1]] if is_short else list(map(print_integer, numbers))
+
+
+def _keyed_solution(members: Iterable[Molecule], rule: Callable[[Molecule], str] | None) -> _Keyed:
+    parts = sorted([_keyed(one, rule) for one in members], key=_key)
+    return (6, tuple(map(_key, parts))), f"<{', '.join(map(_text, parts))}>"
+
+
+def _keyed(molecule: Molecule, rule: Callable[[Molecule], str] | None) -> _Keyed:
+    """Write a molecule, and return its `order_key` with the text."""
+    # Apart, the keys of what stands inside many solutions would be made once for each of these.
+    if not has_solution(molecule):
+        return order_key(molecule), print_molecule(molecule, rule)
+    kind = type(molecule)
+    if kind is not tuple and kind is not List:
+        return _keyed_solution(molecule, rule)
+    parts = [_keyed(one, rule) for one in molecule]
+    keys, texts = tuple(map(_key, parts)), list(map(_text, parts))
+    if kind is List:
+        return (5, keys), _list_text(texts)
+    texts = [f"({text})" if type(part) is tuple else text for part, text in zip(molecule, texts, strict=True)]
+    return (4, keys), ":".join(texts)
+
+
+def _list_text(items: list[str]) -> str:
+    return f"list({items[0]})" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def short_rule(rule: Molecule) -> str:

@@ -11,6 +11,7 @@ from solvent.lang.molecule import Endless, List, Molecule, Opaque, Symbol
 from solvent.lang.printer import print_rule
 from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
+from tests.growth import executed_lines
 
 
 @pytest.mark.parametrize(
@@ -73,3 +74,17 @@ def test_captured_values_stand_in_for_their_names() -> None:
     (rule,) = solution
     assert isinstance(rule, Rule)
     assert print_rule(rule) == "replace-one y::string by 5:y, (replace x by x)"
+
+
+def test_deep_solutions_are_printed_in_time_that_grows_with_their_size() -> None:
+    """What stands inside many solutions is not sorted once for each of them."""
+
+    def nested(levels: int) -> Solution:
+        solution = Solution([1])
+        for _ in range(levels):
+            solution = Solution([2, solution, (3, Solution())])
+        return solution
+
+    small, large = nested(10), nested(100)
+    shown = executed_lines(lambda: solvent.hocl.show(large))
+    assert shown < 20 * executed_lines(lambda: solvent.hocl.show(small))
