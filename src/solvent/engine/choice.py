@@ -45,6 +45,8 @@ class Stepper(Reactor):
         self.chance = chance
         # Solutions that may have a reaction enabled.
         self.open: list[Solution] = []
+        # The same by identity: solutions that are equal are not the same.
+        self._are_open: set[int] = set()
         self._tried: dict[int, _Tried] = {}
         self._in_hand: Cell | None = None
         if chance is not None:
@@ -79,7 +81,8 @@ class Stepper(Reactor):
                     tried.note(cell, births, store.births)
             else:
                 solution.waiting[id(molecule)] = molecule
-        if solution not in _Identity(self.open):
+        if id(solution) not in self._are_open:
+            self._are_open.add(id(solution))
             self.open.append(solution)
 
     def _settle_inside(self, solution: Solution, molecule: Molecule, level: int) -> bool:
@@ -100,12 +103,13 @@ class Stepper(Reactor):
             if self._step_in(solution):
                 self.settle(solution, _level(solution))
                 return True
-            del self.open[at]
-            self._close(solution)
+            self.close(at)
         return False
 
-    def _close(self, solution: Solution) -> None:
-        """Note that a solution has no reaction enabled; if it is inert, its host can go on."""
+    def close(self, at: int) -> None:
+        """Note that an open solution has no reaction enabled; if it is inert, its host can go on."""
+        solution = self.open.pop(at)
+        self._are_open.remove(id(solution))
         solution.inert = not solution.waiting and not solution.flight
         if solution.inert and solution.host is not None:
             host = go_out(solution)
@@ -254,13 +258,3 @@ def put(store: Store, molecule: Molecule) -> Cell:
 def all_entries(store: Store) -> list[Entry]:
     """Give one entry, without a molecule in hand, for each rule."""
     return [Entry(cell, cell.molecule, entries[0].code, None) for cell, entries in store.rules.items()]
-
-
-class _Identity:
-    """Membership by identity: solutions that are equal are not the same."""
-
-    def __init__(self, things: list[Any]) -> None:
-        self._things = things
-
-    def __contains__(self, thing: object) -> bool:
-        return any(thing is one for one in self._things)

@@ -155,15 +155,14 @@ def _signature(value: Any) -> Any:
 def _opened(solution: Solution) -> Stepper:
     """Settle a solution and close everything in it that has nothing to do, innermost first."""
     stepper = Stepper(solution)
-    idle = True
-    while idle:
-        idle = False
-        for at, one in enumerate(stepper.open):
-            if one is not solution and not _has_reaction(one):
-                del stepper.open[at]
-                stepper._close(one)  # noqa: SLF001 - this is the stepper's other half
-                idle = True
-                break
+    at = 0
+    while at < len(stepper.open):
+        one = stepper.open[at]
+        # Whatever is closed changes only its host, which then stands at the end.
+        if one is solution or _has_reaction(one):
+            at += 1
+        else:
+            stepper.close(at)
     return stepper
 
 

@@ -6,6 +6,7 @@ import random
 
 import solvent
 from solvent.engine.choice import Stepper
+from tests.growth import executed_lines
 from tests.unit.engine.soup import finals
 
 
@@ -72,3 +73,13 @@ def _asked_by_a_sieve(number: int) -> int:
     solution = solvent.hocl.parse(text, functions=functions).solution()
     solvent.hocl.react(solution, seed=3)
     return asked
+
+
+def test_steps_among_many_solutions_cost_as_much_as_there_is_to_do() -> None:
+    """Whether a solution is open already is known without going through all that are."""
+
+    def settled(count: int) -> int:
+        solution = solvent.hocl.Solution([solvent.hocl.Solution([1]) for _ in range(count)])
+        return executed_lines(lambda: Stepper(solution))
+
+    assert settled(1000) < 20 * settled(100)
