@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import FOREVER, MAX, solvent
+from tests.cli.command import FOREVER, MAX, solvent, started
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +61,15 @@ def test_program_that_never_ends_meets_its_limit(file: Path, limit: tuple[str, s
     assert result.code == 3
     assert result.out.startswith("<COUNT:")
     assert "not inert after" in result.err
+
+
+def test_stopped_command_calls_what_was_registered_for_its_end(file: Path) -> None:
+    """A process ends at once at a limit, without freeing its molecules, but not without that."""
+    file.write_text(FOREVER)
+    module = file.parent / "own.py"
+    module.write_text("import atexit\n\natexit.register(print, 'the end')\n")
+    result = started("run", file, "--functions", module, "--max-reactions", "10")
+    assert (result.code, result.out) == (3, "<COUNT:10, grow>\nthe end\n")
 
 
 def test_limit_as_json(file: Path) -> None:

@@ -25,6 +25,7 @@ from solvent.cli.workflows import add_inputs, add_scale, add_signals, inputs_of,
 from solvent.engine.explore import MAX_STATES, Exploration, describe_state, explore
 from solvent.errors import INTERRUPTED, LimitReached, Misuse
 from solvent.hocl.json_fields import reaction_as_json
+from solvent.hocl.process_settings import deep_stack
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -55,6 +56,12 @@ def main(arguments: list[str]) -> int:
         refuse(options, _FOR_PROGRAMS, "is for programs, and this is a workflow")
         return _explore_orders(options)
     refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
+    with deep_stack():
+        return _explore_program(options)
+
+
+def _explore_program(options: Namespace) -> int:
+    """Explore the program that the options name."""
     program = load_program(options)
     properties = _properties(options, program.functions)
     found, code = explored_states(program, options, properties)

@@ -61,6 +61,8 @@ GROUPS = {
 COMMANDS = {name: says for group in GROUPS.values() for name, says in group.items()}
 _ENDED_BY_CTRL_C = frozenset({"agent", "store", "web"})
 """Commands that run until Ctrl-C, and then end with 0."""
+_LIMIT, _INTERRUPTED = 3, 130
+_STOPPED = (_LIMIT, _INTERRUPTED)
 _BEGIN_THEMSELVES = frozenset({"agent", "run"})
 """Commands that call `begin` themselves, when they have imported more."""
 _PLUGINS = "solvent.commands"
@@ -104,25 +106,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     use_json(is_so=False)
     code = _guarded(lambda: _dispatch(arguments), arguments)
-    if argv is None and "threading" in sys.modules:
+    if argv is None and (code in _STOPPED or "threading" in sys.modules):
         _end_process(code)
     return code
 
 
 def _end_process(code: int) -> None:
-    """End a process in which threads still run; Python ends all others.
+    """End a process that was stopped, or in which threads still run; Python ends all others.
 
     Cancelled functions stay in daemon threads. Python takes itself apart under these, and may crash or wait for a lock
-    that one of them holds. After Ctrl-C other threads of services are not waited for either.
+    that one of them holds. After Ctrl-C other threads of services are not waited for either. To free the molecules of
+    a program that was stopped because it grew would take Python a second or more.
     """
     import atexit
     import threading
     from contextlib import suppress
 
-    from solvent.errors import INTERRUPTED
-
     others = [one for one in threading.enumerate() if one is not threading.main_thread()]
-    if not others or (code != INTERRUPTED and not all(one.daemon for one in others)):
+    if (not others and code not in _STOPPED) or (code != _INTERRUPTED and not all(one.daemon for one in others)):
         return
     # The functions that Python calls at its end, and nothing else of what it does.
     atexit._run_exitfuncs()  # noqa: SLF001

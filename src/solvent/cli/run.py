@@ -33,6 +33,7 @@ from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflo
 from solvent.errors import Misuse, NameProblem, ReactionFailed, SolventError, TooLarge
 from solvent.hocl.embedded import Run
 from solvent.hocl.json_fields import error_as_json
+from solvent.hocl.process_settings import deep_stack
 from solvent.lang.printer import print_whole
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def main(arguments: list[str]) -> int:
         hint = "`--nodes N --store URL` keeps the run of a program in a store"
         raise Misuse("H313", "a program in one process is not recorded", hint=hint)
     refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
-    return _run_program(options)
+    with deep_stack():
+        return _run_program(options)
 
 
 def _run_program(options: Namespace) -> int:
