@@ -60,6 +60,7 @@ class Stepper(Reactor):
             raise LimitReached("H503", f"solutions are nested more than {MAX_LEVELS} levels deep")
         if solution.inert:
             return
+        self._poll_sometimes()
         store = store_of(solution)
         store.untried = True
         fresh, solution.fresh = solution.fresh, []
@@ -100,6 +101,7 @@ class Stepper(Reactor):
         while self.open:
             at = self.chance.randrange(len(self.open)) if self.chance is not None else len(self.open) - 1
             solution = self.open[at]
+            self._poll_sometimes()
             if self._step_in(solution):
                 self.settle(solution, _level(solution))
                 return True
@@ -186,13 +188,15 @@ class Stepper(Reactor):
 
     def run(self, solution: Solution) -> None:
         """React until the solution is inert, or only calls in flight are left to wait for."""
-        self.settle(solution, 1)
-        while self.step():
-            pass
+        # A run that was stopped while it settled something has left it fresh.
+        reopen(solution)
+        self.go_on(solution)
 
     def go_on(self, solution: Solution) -> None:
         """React in a solution into which something new has come, and everywhere else."""
-        self.run(solution)
+        self.settle(solution, 1)
+        while self.step():
+            pass
 
     def _in_order(self, entries: list[Entry]) -> list[Entry]:
         if self.chance is None:

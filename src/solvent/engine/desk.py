@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine.compile import Entry, code_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Cell, Store, in_order
+from solvent.engine.reaction import Stopped
 from solvent.errors import LimitReached
 from solvent.lang.solution import Solution
 
@@ -77,7 +78,7 @@ class Desk:
         except Exception as error:
             raise reaction_failed(error, entry, (), None, []) from error
 
-    def reactions(self) -> list[tuple[Rule, Key | None]]:
+    def reactions(self, should_stop: Callable[[], bool] | None = None) -> list[tuple[Rule, Key | None]]:
         """Give every reaction of the state laid out, with the key of the state after it; equal reactions once.
 
         A state after that cannot be said by numbers alone has no key: its reaction makes a solution.
@@ -90,6 +91,8 @@ class Desk:
             for match in search(None):
                 matches.setdefault(tuple([number(cell.molecule) for cell in match[:count]]), match)
             for met, match in matches.items():
+                if should_stop is not None and should_stop():
+                    raise Stopped
                 made = self._made.get((rule, met), _UNKNOWN)
                 if made is _UNKNOWN:
                     made = self._made[rule, met] = self._make(entry, match)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+from solvent.engine.reaction import Stopped
 from solvent.engine.successors import Opened, Opener, replay, successors
 from solvent.engine.trace import Record, Recorder
 from solvent.lang.printer import print_molecule
@@ -204,31 +205,40 @@ def explore(
     >>> found.confluent, sorted(n for one in found.finals for n in found.states[one] if type(n) is int)
     (False, [-2, 2])
     """
-    explorer = _Explorer(into if into is not None else Exploration(), max_states, properties)
-    explorer.explore(solution, should_stop)
+    explorer = _Explorer(into if into is not None else Exploration(), max_states, properties, should_stop)
+    try:
+        explorer.explore(solution)
+    except Stopped:
+        explorer.found.is_complete = False
     return explorer.found
 
 
 class _Explorer:
     """One exploration under way."""
 
-    def __init__(self, found: Exploration, max_states: int, properties: Sequence[Property]) -> None:
+    def __init__(
+        self,
+        found: Exploration,
+        max_states: int,
+        properties: Sequence[Property],
+        should_stop: Callable[[], bool] | None,
+    ) -> None:
         self.found = found
         self._max_states = max_states
         self._properties = properties
-        self._opener = Opener()
+        self._should_stop = should_stop
+        self._opener = Opener(should_stop)
         self._known: dict[Key, int] = {}
         self._queue: deque[tuple[int, Key]] = deque()
 
-    def explore(self, solution: Solution, should_stop: Callable[[], bool] | None) -> None:
+    def explore(self, solution: Solution) -> None:
         """Go from state to state, near ones first, until all are seen or something stops it."""
         found = self.found
         self._number_of(self._opener.numbers.key(solution), solution, None)
         while self._queue:
             at, key = self._queue.popleft()
-            if should_stop is not None and should_stop():
-                found.is_complete = False
-                return
+            if self._should_stop is not None and self._should_stop():
+                raise Stopped
             found.violation = self._expand(at, key)
             if found.violation is not None:
                 found.is_complete = False

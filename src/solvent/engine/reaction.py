@@ -139,6 +139,12 @@ class Reacting:
                 "H501", f"not inert after {self.reactions} reactions", hint="allow more: --max-reactions"
             )
 
+    def _poll_sometimes(self) -> None:
+        """Look whether to stop; called often, where each time is short."""
+        self._batches += 1
+        if not self._batches & self.poll_mask:
+            self._poll()
+
     def _poll(self) -> None:
         if self.should_stop is not None and self.should_stop():
             raise Stopped

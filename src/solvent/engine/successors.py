@@ -22,7 +22,7 @@ from solvent.errors import Misuse
 from solvent.lang.molecule import order_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from solvent.engine.trace import Recorder
     from solvent.lang.rule import Rule
@@ -41,13 +41,15 @@ class _Step(NamedTuple):
 class Opener:
     """Opens the states of one program, one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, should_stop: Callable[[], bool] | None = None) -> None:
         self.numbers = Numbers()
+        self._should_stop = should_stop
         self._desks = Desks(self.numbers)
 
     def open(self, state: Solution, key: Key | None = None) -> Opened:
-        """Open a state, which stays; what was opened before is closed."""
-        return Opened(state, self.numbers.key(state) if key is None else key, self.numbers, self._desks)
+        """Open a state, which stays; what was opened before is closed. Raise `Stopped` when that is asked for."""
+        key = self.numbers.key(state) if key is None else key
+        return Opened(state, key, self.numbers, self._desks, self._should_stop)
 
     def run(self, solution: Solution, max_reactions: int) -> Solution:
         """Give what a solution, which stays, becomes when it reacts until it is inert, in some order."""
@@ -62,11 +64,14 @@ class Opener:
 class Opened:
     """A state in which to look for reactions."""
 
-    def __init__(self, state: Solution, key: Key, numbers: Numbers, desks: Desks) -> None:
+    def __init__(
+        self, state: Solution, key: Key, numbers: Numbers, desks: Desks, should_stop: Callable[[], bool] | None
+    ) -> None:
         self.state = state
         self._numbers = numbers
+        self._should_stop = should_stop
         self._desk = desks.lay(key)
-        self._stepper = _opened(state.copied()) if self._desk is None else None
+        self._stepper = _opened(state.copied(), should_stop) if self._desk is None else None
 
     def fits(self, rule: Rule) -> bool:
         """Say whether a rule that is not in the state could react there."""
@@ -83,14 +88,14 @@ class Opened:
     def reactions(self) -> list[tuple[Rule, Key, Solution | None]]:
         """Give every reaction enabled here, equal ones once: its rule, the key of the state after, and that state.
 
-        There is no state where its key is enough to make it.
+        There is no state where its key is enough to make it. Raises `Stopped` when that is asked for.
         """
         found: list[tuple[Rule, Key, Solution | None]] = []
-        short = self._desk.reactions() if self._desk is not None else []
+        short = self._desk.reactions(self._should_stop) if self._desk is not None else []
         found += [(rule, key, None) for rule, key in short if key is not None]
         if self._stepper is None and len(found) < len(short):
             # A reaction makes a solution: then every one is looked at for itself.
-            self._stepper = _opened(self.state.copied())
+            self._stepper = _opened(self.state.copied(), self._should_stop)
             found = []
         if self._stepper is not None:
             each = _successors(self.state, self._stepper)
@@ -112,7 +117,7 @@ def successors(state: Solution) -> Iterator[tuple[Rule, Solution]]:
 def _successors(state: Solution, stepper: Stepper) -> Iterator[tuple[Rule, Solution]]:
     for step in _enabled(stepper):
         after = state.copied()
-        _take(after, step, None)
+        _take(after, step, None, stepper.should_stop)
         yield step.rule, after
 
 
@@ -138,6 +143,7 @@ def _enabled(stepper: Stepper) -> list[_Step]:
                 continue
             seen: set[Any] = set()
             for number, match in enumerate(entry.matches(store, in_order, solution)):
+                stepper._poll()  # noqa: SLF001 - this is the stepper's other half
                 signature = tuple(map(_signature, match))
                 if signature not in seen:
                     seen.add(signature)
@@ -152,12 +158,13 @@ def _signature(value: Any) -> Any:
     return None if value is None or type(value) is Store or getattr(value, "is_solution", False) else order_key(value)
 
 
-def _opened(solution: Solution) -> Stepper:
+def _opened(solution: Solution, should_stop: Callable[[], bool] | None = None) -> Stepper:
     """Settle a solution and close everything in it that has nothing to do, innermost first."""
-    stepper = Stepper(solution)
+    stepper = Stepper(solution, should_stop=should_stop)
     at = 0
     while at < len(stepper.open):
         one = stepper.open[at]
+        stepper._poll_sometimes()  # noqa: SLF001 - as above
         # Whatever is closed changes only its host, which then stands at the end.
         if one is solution or _has_reaction(one):
             at += 1
@@ -176,9 +183,11 @@ def _has_reaction(solution: Solution) -> bool:
     return False
 
 
-def _take(solution: Solution, step: _Step, recorder: Recorder | None) -> None:
+def _take(
+    solution: Solution, step: _Step, recorder: Recorder | None, should_stop: Callable[[], bool] | None = None
+) -> None:
     """Make the reaction at a place happen."""
-    stepper = _opened(solution)
+    stepper = _opened(solution, should_stop)
     stepper.observe = recorder
     inner = stepper.open[step.place]
     store = store_of(inner)

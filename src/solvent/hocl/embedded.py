@@ -127,8 +127,11 @@ class Run:
 
             from solvent.engine.choice import Stepper
 
+            # It settles the solution now, which ends; it cannot ask this run yet whether to stop.
+            asked = options.pop("should_stop")
             with deep_stack():
                 self.reactor = Stepper(solution, chance=random.Random(seed), **options)
+            self.reactor.should_stop = asked
         self.reactor.poll_mask = 0
 
     def _should_stop(self) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
+
+import pytest
 
 import solvent
 from solvent.engine.choice import Stepper
+from solvent.engine.reaction import Stopped
 from tests.growth import executed_lines
 from tests.unit.engine.soup import finals
 
@@ -83,3 +87,20 @@ def test_steps_among_many_solutions_cost_as_much_as_there_is_to_do() -> None:
         return executed_lines(lambda: Stepper(solution))
 
     assert settled(1000) < 20 * settled(100)
+
+
+@pytest.mark.parametrize("looks", range(30))
+def test_run_that_was_stopped_anywhere_goes_on(looks: int) -> None:
+    """A stepper looks whether to stop while it settles as well; nothing is lost, and it can go on from there."""
+    inner = "<1, <2, 3, sum>, sum, (out = replace <x::int, sum = s> by x)>"
+    text = f"<{inner}, <4, 5, sum>, sum, (take = replace <x::int, ?w> by x)>"
+    solution = solvent.hocl.parse(f"let sum = replace x::int, y::int by x + y in {text}").solution()
+    left = iter(range(looks))
+    stepper = Stepper(solution, chance=random.Random(0))
+    stepper.poll_mask = 0
+    stepper.should_stop = lambda: next(left, None) is None
+    with suppress(Stopped):
+        stepper.run(solution)
+    stepper.should_stop = None
+    stepper.run(solution)
+    assert (solution.inert, solvent.hocl.show(solution)) == (True, "<15, sum, take>")

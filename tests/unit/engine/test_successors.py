@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 from hypothesis import assume, given
 
@@ -94,3 +96,19 @@ def test_run_has_its_limit() -> None:
     """A solution that goes on for ever is stopped."""
     with pytest.raises(solvent.LimitReached, match="not inert after 10 reactions"):
         Opener().run(solvent.hocl.parse("let up = replace N:n by N:(n + 1) in <N:0, up>").solution(), 10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<{', '.join(map(str, range(60)))}, replace x::int, y::int by x - y>",
+        f"<{', '.join(f'<{number}>' for number in range(30))}, replace <x>, <y> by <x - y>>",
+        f"<{', '.join(f'<A, {number}>' for number in range(3000))}>",
+    ],
+    ids=["numbers", "solutions", "settling"],
+)
+def test_exploration_stops_amid_the_reactions_of_one_state(text: str) -> None:
+    """A large state has so many reactions that whoever waits for the next one waits long."""
+    asked = count()
+    found = explore(solvent.hocl.parse(text).solution(), should_stop=lambda: next(asked) >= 5)
+    assert (len(found.states), found.is_complete, found.finals) == (1, False, [])
