@@ -121,6 +121,18 @@ def test_limits(tmp_path: Path, limit: tuple[str, str]) -> None:
     assert f"hint: raise {limit[0]}" in result.err
 
 
+SPINNING = "replace GATE : tj : <VOTES : k::int, ?w> by GATE : tj : <VOTES : k + 1, w>"
+
+
+@pytest.mark.parametrize("words", [("explore",), ("show", "--states")], ids=" ".join)
+def test_limit_before_the_first_state(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A pattern of one's own may react without end before anything else can happen."""
+    file = controlled.put(tmp_path, controlled.PATTERN)
+    (tmp_path / "two.hocl").write_text(f"let two_spin = {SPINNING} in <two_spin, JOIN : <VOTES : 0>>\n")
+    result = solvent(*words, file, "--max-seconds", "0.3")
+    assert (result.code, "hint: raise --max-seconds" in result.err) == (3, True)
+
+
 def test_programs_refuse_what_is_for_workflows() -> None:
     """A program has no signals and no statements."""
     result = solvent("explore", "-", "--holds", "A once", typed="<1>")

@@ -188,7 +188,16 @@ def _explore(
     into: Orders | None,
 ) -> Orders:
     workflow = explorer.workflow
-    first = _settled(concretise(workflow, inputs, functions=_EXPLORED, folder=explorer.folder).solution)
+    found = into if into is not None else Orders()
+    begun = concretise(workflow, inputs, functions=_EXPLORED, folder=explorer.folder).solution
+    try:
+        first = _settled(begun.copied(), should_stop)
+    except Stopped:
+        # What happens at once may never end; so the only state known is the one in which nothing has happened.
+        found.states.append(_counts(begun, explorer))
+        found.came_from.append(None)
+        found.is_complete = False
+        return found
     for name, value in signals:
         # The signal is on its way: a reaction of its own lets it arrive.
         listeners = [task_symbol(one.name) for one in workflow.tasks if one.control and one.control.signal == name]
@@ -197,7 +206,6 @@ def _explore(
         first.add(_ARRIVING)
     if workflow.alternatives:
         first.extend(_REPLACING)
-    found = into if into is not None else Orders()
     numbers = {order_key(first): 0}
     states = deque([(0, first)])
     found.states.append(_counts(first, explorer))

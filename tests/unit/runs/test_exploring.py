@@ -58,9 +58,8 @@ def test_exploration_that_is_cut_says_so() -> None:
 
 def test_exploration_that_is_stopped_says_so() -> None:
     """Whoever explores can stop it, and what was found until then is there and not complete."""
-    looks = count()
     found = Orders()
-    assert explore_workflow(PARALLEL, should_stop=lambda: next(looks) == 2, into=found) is found
+    assert explore_workflow(PARALLEL, should_stop=lambda: len(found.states) > 1, into=found) is found
     assert (found.is_complete, len(found.states) > 1) == (False, True)
 
 
@@ -172,6 +171,14 @@ def test_each_state_is_reached_from_the_first() -> None:
     for number, state in enumerate(orders.states):
         way = orders.way_to(number)
         assert (way[0], way[-1]) == (orders.states[0], state)
+
+
+def test_exploration_stops_before_its_first_state() -> None:
+    """What happens at once at the beginning may never end either; then nothing has happened, and nothing is wrong."""
+    orders = explore_workflow(PARALLEL, should_stop=lambda: True)
+    assert (orders.is_complete, len(orders.states), orders.finals) == (False, 1, [])
+    assert orders.states[0].started == dict.fromkeys("ABCW", 0)
+    assert not violations(orders, ["A before B", "B not after A", "ends done"])
 
 
 def test_tokens_that_multiply_without_end_do_not_keep_exploring_from_stopping() -> None:
