@@ -123,11 +123,14 @@ def print_solution(molecules: Iterable[Molecule], rule: Callable[[Molecule], str
 
 def _integer_texts(numbers: list[int]) -> list[str]:
     """Write integers, which are sorted; short ones as one text."""
-    is_short = numbers[0] > -_SHORT_INTEGER and numbers[-1] < _SHORT_INTEGER
-    return [repr(numbers)[1:-1]] if is_short else list(map(print_integer, numbers))
+    is_long = numbers and (numbers[0] < -_SHORT_INTEGER or numbers[-1] > _SHORT_INTEGER)
+    return list(map(print_integer, numbers)) if is_long else [repr(numbers)[1:-1]]
 
 
 def _keyed_solution(members: Iterable[Molecule], rule: Callable[[Molecule], str] | None) -> _Keyed:
+    if {int}.issuperset(map(type, members)):
+        numbers = sorted(members)
+        return (6, tuple(map(order_key, numbers))), f"<{', '.join(_integer_texts(numbers))}>"
     parts = sorted([_keyed(one, rule) for one in members], key=_key)
     return (6, tuple(map(_key, parts))), f"<{', '.join(map(_text, parts))}>"
 
