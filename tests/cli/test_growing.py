@@ -42,6 +42,7 @@ DOUBLING = [
     "<list(1), replace x::list by x + x>",
     "<A:<1>, replace A:<?w> by A:<w, w>>",
     "<A:<1>, replace A:x by A:<x, x>>",
+    "<<1>, replace <?w> by <<w>, w, w>>",
 ]
 
 
@@ -62,6 +63,15 @@ def test_a_limit_on_the_time_ends_products_that_double(text: str, seed: tuple[st
     # A machine that is quick enough meets the limit on the size first.
     assert result.code == 3
     assert "error[H502]" in result.err or "error[H323]" in result.err
+
+
+@pytest.mark.parametrize("text", DOUBLING)
+@pytest.mark.parametrize("word", ["trace", "explore"])
+def test_a_limit_on_the_time_ends_other_commands(text: str, word: str) -> None:
+    """A trace looks at the time while it numbers what a reaction made, an exploration amid one state."""
+    result = command(word, "-", "--max-seconds", "0.2", typed=text)
+    assert result.code == 3
+    assert "H502" in result.err or "H323" in result.err or "stopped after 0.2 seconds" in result.err
 
 
 @pytest.mark.parametrize(

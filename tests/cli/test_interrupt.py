@@ -77,6 +77,12 @@ def test_interrupted_seeded_run(tmp_path: Path) -> None:
     assert (code, "COUNT:" in out) == (130, True)
 
 
+def test_interrupted_trace(tmp_path: Path) -> None:
+    """A trace that is interrupted ends with the solution as it is."""
+    code, out, err = interrupted(tmp_path, "trace", "--limit", "100000000")
+    assert (code, "\nnot inert after " in out, "interrupted" in err) == (130, True, True)
+
+
 def test_interrupted_exploration(tmp_path: Path) -> None:
     """An exploration that is interrupted says what it knows so far."""
     code, out, err = interrupted(tmp_path, "explore", "--format", "json")

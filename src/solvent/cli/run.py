@@ -28,7 +28,7 @@ from solvent.cli.arguments import (
 )
 from solvent.cli.interrupt import begin, raise_if_interrupted
 from solvent.cli.progress import Watch
-from solvent.cli.render import counted, show_error, write, write_json, write_program, write_reaction
+from solvent.cli.render import counted, show_error, write, write_json, write_program
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.errors import Misuse, NameProblem, ReactionFailed, SolventError, TooLarge
 from solvent.hocl.embedded import Run
@@ -205,15 +205,10 @@ def _load(options: Namespace) -> Solution:
 
 
 def _tracer(solution: Solution) -> Callable[[Any], None]:
+    from solvent.cli.trace import writing
     from solvent.engine.trace import Recorder
 
-    recorder = Recorder(solution)
-
-    def observe(reaction: Any) -> None:
-        recorder(reaction)
-        write_reaction(recorder.records[-1], to=sys.stderr)
-
-    return observe
+    return writing(Recorder(solution), to=sys.stderr)
 
 
 def _save(solution: Solution, path: str | None) -> None:

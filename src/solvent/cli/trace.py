@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
-from solvent.cli.arguments import add_format, add_program, add_seed, at_least, load_program, parser_for
+from solvent.cli.arguments import add_format, add_program, add_seed, at_least, load_program, parser_for, seconds
 from solvent.cli.progress import Watch
 from solvent.cli.render import counted, show_error, write, write_json, write_reaction
+from solvent.engine.reaction import Stopped
 from solvent.engine.trace import Recorder
 from solvent.errors import SolventError
 from solvent.hocl.embedded import Run
 from solvent.hocl.json_fields import reaction_as_json
+from solvent.hocl.process_settings import deep_stack
 from solvent.lang.printer import print_whole
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
 
+    from solvent.engine.reaction import Reaction
     from solvent.lang.solution import Solution
 
 LIMIT = 10_000
@@ -25,6 +29,12 @@ LIMIT = 10_000
 def main(arguments: list[str]) -> int:
     """Run a program and show every reaction, then the final solution."""
     options = parser().parse_args(arguments)
+    with deep_stack():
+        return _trace(options)
+
+
+def _trace(options: Namespace) -> int:
+    """Run the program that the options name."""
     solution = load_program(options).solution()
     start = print_whole(solution)
     is_text = options.format == "text"
@@ -34,7 +44,7 @@ def main(arguments: list[str]) -> int:
         recorder, error = _record(solution, options, watch, is_text=is_text)
     final = print_whole(solution)
     if is_text:
-        _write_end(solution, recorder)
+        _write_end(recorder, final)
     else:
         reactions = [reaction_as_json(one) for one in recorder.records]
         write_json({"start": start, "reactions": reactions, "solution": final, "inert": solution.inert})
@@ -55,6 +65,7 @@ def parser() -> ArgumentParser:
         metavar="N",
         help=f"stop after N reactions (default: {LIMIT})",
     )
+    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
     add_format(parser)
     return parser
 
@@ -63,17 +74,12 @@ def _record(
     solution: Solution, options: Namespace, watch: Watch, *, is_text: bool
 ) -> tuple[Recorder, SolventError | None]:
     recorder = Recorder(solution)
-
-    def observe(reaction: Any) -> None:
-        recorder(reaction)
-        if is_text:
-            write_reaction(recorder.records[-1])
-
     run = Run(
         solution,
         seed=options.seed,
         max_reactions=options.limit,
-        observe=observe,
+        max_seconds=options.max_seconds,
+        observe=writing(recorder) if is_text else recorder,
         should_stop=watch.should_stop,
     )
     try:
@@ -84,9 +90,23 @@ def _record(
     return recorder, None
 
 
-def _write_end(solution: Solution, recorder: Recorder) -> None:
+def writing(recorder: Recorder, *, to: TextIO | None = None) -> Callable[[Reaction], None]:
+    """Return an observer that records each reaction and writes it."""
+
+    def observe(reaction: Reaction) -> None:
+        try:
+            recorder(reaction)
+        except Stopped:
+            write_reaction(recorder.records[-1], to=to)
+            raise
+        write_reaction(recorder.records[-1], to=to)
+
+    return observe
+
+
+def _write_end(recorder: Recorder, final: str) -> None:
     if recorder.records:
         write("")
-    state = "inert" if solution.inert else "not inert"
+    state = "inert" if recorder.solution.inert else "not inert"
     write((f"{state} after {counted(len(recorder.records), 'reaction')}", "bold"))
-    write("   ", (print_whole(solution), "green"))
+    write("   ", (final, "green"))

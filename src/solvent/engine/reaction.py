@@ -32,7 +32,7 @@ class Reaction:
     ('sum', [1, 2], [3])
     """
 
-    __slots__ = ("before", "kept", "products", "reactants", "rule", "solution")
+    __slots__ = ("before", "kept", "products", "reactants", "rule", "should_stop", "solution")
 
     def __init__(
         self, rule: Rule, solution: Solution, reactants: list[Molecule], kept: list[Molecule], products: list[Molecule]
@@ -44,6 +44,8 @@ class Reaction:
         self.products = products
         # What it kept and took as text, written before it happened.
         self.before: list[str] | None = None
+        # Says whether the run is to stop, for an observer that takes long: it may then raise `Stopped`.
+        self.should_stop: Callable[[], bool] | None = None
 
     def __repr__(self) -> str:
         taken = ", ".join(map(print_molecule, [*self.reactants, *self.kept]))
@@ -131,6 +133,7 @@ class Reacting:
             reactants, kept = reactants_of(entry, match, molecule)
             reaction = Reaction(entry.rule, solution, reactants, kept, products)
             reaction.before = before
+            reaction.should_stop = self.should_stop
             self.observe(reaction)
 
     def _check_limits(self) -> None:

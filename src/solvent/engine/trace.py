@@ -8,19 +8,23 @@ which may change inside.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from solvent.engine.reaction import Stopped
 from solvent.lang.molecule import ATOMS, Endless, List, Molecule, check_printable, order_key, sub_solutions
 from solvent.lang.printer import print_molecule, short_rule
 from solvent.lang.syntax import RestPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from solvent.engine.reaction import Reaction
     from solvent.lang.solution import Solution
+
+
+_POLL_MASK = 0xFF
 
 
 class Made:
@@ -45,6 +49,10 @@ class Made:
         self.reaction = reaction
         # The same molecule inside the sub-solution it was taken from.
         self.moved = moved
+
+
+_Known: TypeAlias = dict[Any, deque[Made]]
+"""Molecules by `_key`, those that came first first."""
 
 
 class Record:
@@ -99,14 +107,20 @@ class Recorder:
         self._places: dict[int, str] = {}
         # Solutions are known by identity, so none may be forgotten while the run lasts.
         self._seen: list[Solution] = []
-        self._sync(solution, None, 0, [])
+        # How many molecules of solutions were looked at, and who is asked now and then whether to go on.
+        self._synced = 0
+        self._should_stop: Callable[[], bool] | None = None
+        self._sync(solution, None, 0, {})
 
     def __call__(self, reaction: Reaction) -> None:
-        """Record a reaction; raise `TooLarge` if the text of what it made would be too long."""
+        """Record a reaction; raise `TooLarge` if the text of what it made would be too long.
+
+        Raise `Stopped` if the run is to stop before all that is inside the products has been numbered.
+        """
         check_printable(reaction.products)
         where = id(reaction.solution)
         if where not in self._held:
-            self._sync(reaction.solution, None, 1, [])
+            self._sync(reaction.solution, None, 1, {})
         level, place = self._levels.get(where, 0), self._places.get(where, "")
         held = self._held[where]
         record = Record(len(self.records) + 1, short_rule(reaction.rule), self._rule(held, reaction), level, place)
@@ -115,17 +129,27 @@ class Recorder:
         kept_texts = record.before[: len(reaction.kept)]
         record.reactants = [self._taken(held, one) for one in reaction.reactants]
         record.kept = [self._kept(held, one) for one in reaction.kept]
-        inside = [made for one in reaction.reactants for made in self._inside(one)]
+        inside = self._inside(reaction.reactants)
         if any(type(one) is RestPattern for one in reaction.rule.node.patterns):
-            inside += self._take_rest(record, reaction, held)
-        for product in reaction.products:
-            made = self._make(product, record.number, self._find(inside, product))
-            held.setdefault(_key(product), []).append(made)
-            record.products.append(made)
-            for sub in sub_solutions(product):
-                self._places[id(sub)] = _place(record.place, product)
-                self._sync(sub, record.number, record.level + 1, inside)
-        record.after = [*kept_texts, *(one.text for one in record.products)]
+            for taken in self._take_rest(record, reaction, held):
+                inside.setdefault(_key(taken.molecule), deque()).append(taken)
+        self._should_stop = reaction.should_stop
+        left = iter(reaction.products)
+        try:
+            for product in left:
+                made = self._make(product, record.number, self._find(inside, product))
+                held.setdefault(_key(product), []).append(made)
+                record.products.append(made)
+                for sub in sub_solutions(product):
+                    self._places[id(sub)] = _place(record.place, product)
+                    self._sync(sub, record.number, record.level + 1, inside)
+        except Stopped:
+            # The reaction has happened, so it is recorded, if without what is inside its products.
+            record.products += [self._make(product, record.number) for product in left]
+            raise
+        finally:
+            self._should_stop = None
+            record.after = [*kept_texts, *(one.text for one in record.products)]
 
     def held(self, solution: Solution) -> list[Made]:
         """Give the molecules of a solution, as they are known after the last reaction."""
@@ -133,7 +157,7 @@ class Recorder:
 
     def note_additions(self) -> None:
         """Number what was put into the solution from outside since the last reaction."""
-        self._sync(self.solution, None, 0, [])
+        self._sync(self.solution, None, 0, {})
 
     def why(self, molecule: Molecule) -> Made | None:
         """Return what made a molecule, or `None`: one that is there at the end if possible, else the last one made."""
@@ -205,34 +229,37 @@ class Recorder:
         held = self._held[id(molecule)]
         return type(molecule)(self._as_held(made.molecule) for several in held.values() for made in several)
 
-    def _inside(self, molecule: Molecule) -> list[Made]:
-        """Give the molecules known inside the solutions of a reactant."""
-        return [
-            made
-            for sub in sub_solutions(molecule)
-            for several in self._held.get(id(sub), {}).values()
-            for made in several
-        ]
+    def _inside(self, molecules: list[Molecule]) -> _Known:
+        """Give the molecules known inside the solutions of reactants."""
+        found: _Known = {}
+        for molecule in molecules:
+            for sub in sub_solutions(molecule):
+                for key, several in self._held.get(id(sub), {}).items():
+                    found.setdefault(key, deque()).extend(several)
+        return found
 
     @staticmethod
-    def _find(inside: list[Made], molecule: Molecule) -> Made | None:
-        key = _key(molecule)
-        for at, made in enumerate(inside):
-            if _key(made.molecule) == key:
-                return inside.pop(at)
-        return None
+    def _find(inside: _Known, molecule: Molecule) -> Made | None:
+        found = inside.get(_key(molecule)) if inside else None
+        return found.popleft() if found else None
 
-    def _sync(self, solution: Solution, reaction: int | None, level: int, inside: list[Made]) -> None:
+    def _poll(self) -> None:
+        self._synced += 1
+        if not self._synced & _POLL_MASK and self._should_stop is not None and self._should_stop():
+            raise Stopped
+
+    def _sync(self, solution: Solution, reaction: int | None, level: int, inside: _Known) -> None:
         """Number what is new in a solution, forget what is gone."""
         if id(solution) not in self._held:
             self._seen.append(solution)
         self._levels[id(solution)] = level
-        known = self._held.get(id(solution), {})
+        known: _Known = {key: deque(several) for key, several in self._held.get(id(solution), {}).items()}
         now: dict[Any, list[Made]] = {}
         for molecule in solution:
+            self._poll()
             key = _key(molecule)
             mine = known.get(key)
-            made = mine.pop(0) if mine else self._make(molecule, reaction, self._find(inside, molecule))
+            made = mine.popleft() if mine else self._make(molecule, reaction, self._find(inside, molecule))
             now.setdefault(key, []).append(made)
             for sub in sub_solutions(molecule):
                 self._places[id(sub)] = _place(self._places.get(id(solution), ""), molecule)
