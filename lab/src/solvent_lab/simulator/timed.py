@@ -9,10 +9,11 @@ Node n runs `machines[n]`. One thing happens at a time; after it (or after every
 looked at, and one that does not hold ends the run with an `InvariantBroken`, which shows the last events and the line
 that plays the same run again.
 
-**Crashes.** A crash loses the node's state and timers, the answers it waits for, and what is under way to it; of what
-it has sent itself and has not arrived, all is lost or nothing, as chance has it. Half of the crashes happen between
-two events, the other half while the node carries out effects: the first of them are done, the others never. What is
-sent to a node that is down is lost. A restart calls `start(saved, life)` with the records saved, in order.
+**Crashes.** A crash loses the node's state and timers, the answers it waits for, what a program in it was going to ask
+for, and what is under way to it; of what it has sent itself and has not arrived, all is lost or nothing, as chance has
+it. Half of the crashes happen between two events, the other half while the node carries out effects: the first of them
+are done, the others never. What is sent to a node that is down is lost. A restart calls `start(saved, life)` with the
+records saved, in order.
 
 **Who tells of restarts.** A reliable link finds out by itself that a peer has restarted. For machines that are run
 without one, `tells_restarts=True` does it for them: `PeerRestarted` is the first thing that every peer hears from the
@@ -182,9 +183,13 @@ class TimedRun:
                 self._happen(*taken)
         return Ending.OVER
 
-    def request(self, node: NodeId, request: Any, *, after_ms: float = 0.0) -> None:
-        """Let a node's machine hear a request; if the node is down then, nobody does."""
-        self._clock.put(self.now + after_ms, Request(node, request))
+    def request(self, node: NodeId, request: Any, *, after_ms: float = 0.0, is_from_within: bool = False) -> None:
+        """Let a node's machine hear a request; if the node is down then, nobody does.
+
+        A request from within, of a program that runs in the node, is lost when the node crashes before it is heard. One
+        from outside is not, and the next life may hear it.
+        """
+        self._clock.put(self.now + after_ms, Request(node, request, is_from_within))
 
     def crash(self, node: NodeId, downtime_ms: float) -> None:
         """Let a node crash now, and come back after a time; to be called between runs, not while a machine works."""
@@ -195,7 +200,7 @@ class TimedRun:
         self.counts.crashes += 1
         self.history.add(self.counts.events, self.now, node, Crashed())
         self._answer_at.pop(node, None)
-        self._clock.cancel_where(lambda item: isinstance(item, Timer | Reply | Doom) and item.node == node)
+        self._clock.cancel_where(lambda item: _dies_with(node, item))
         self._lose(lambda item: item.to == node or (loses_sent and item.sender == node))
         self.environment.crashed(node, int(self.now))
         self._clock.put(self.now + downtime_ms, Restart(node))
@@ -426,3 +431,10 @@ class TimedRun:
             raise InvariantBroken(
                 name, found, at_ms=self.now, events=self.counts.events, seed=self.seed, replay=self.replay, drawn=drawn
             )
+
+
+def _dies_with(node: NodeId, item: Any) -> bool:
+    """Return whether a crash of a node loses what is to happen: what the node would have done itself."""
+    if type(item) is Request:
+        return item.is_from_within and item.node == node
+    return isinstance(item, Timer | Reply | Doom) and item.node == node

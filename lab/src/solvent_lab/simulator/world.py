@@ -53,6 +53,8 @@ class Request(Value, frozen=True, gc=False):
 
     node: NodeId
     request: Any
+    #: Whether it is a program in the node that wants it, and dies with it.
+    is_from_within: bool = False
 
 
 class Notice(Value, frozen=True, gc=False):

@@ -186,6 +186,19 @@ def test_what_is_sent_to_a_node_that_is_down_is_lost() -> None:
     assert (run.nodes[A].state, run.counts.lost) == ((), 1)
 
 
+def test_a_request_from_within_dies_with_its_node() -> None:
+    """What a program in a node was going to ask for, its next life does not hear; what others ask for, it does."""
+    run = timed(Script(), Script())
+    for node in (A, B):
+        run.request(node, (Report("within"),), after_ms=20.0, is_from_within=True)
+        run.request(node, (Report("outside"),), after_ms=20.0)
+    run.run(max_ms=0.0)
+    run.crash(A, 10.0)
+    run.run()
+    heard = [(node, outcome) for node, outcome, at in run.environment.heard if at == 20]
+    assert heard == [(A, "outside"), (B, "within"), (B, "outside")]
+
+
 @given(seed=st.integers(0, 50))
 def test_of_what_a_crashed_node_had_sent_all_is_lost_or_nothing(seed: int) -> None:
     """Chance decides whether what is under way from a crashed node still arrives."""
