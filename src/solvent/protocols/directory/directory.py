@@ -134,11 +134,14 @@ class Directory:
             case Publish(added, withdrawn):
                 return self._publish(state, added, withdrawn)
             case Find():
+                assert request.query not in state.findings, "a program gives each query a number of its own"
                 slots = self._slots(request.shape, request.bounds)
                 finding = Finding(request, slots)
                 state = replace(state, findings=state.findings.set(request.query, finding))
                 return self._sent(state, (Send(slots[0], request),))
             case Watch():
+                # Else the view began anew, and what the first one showed would never go out of sight.
+                assert request.query not in state.views, "a program gives each query a number of its own"
                 state = replace(state, views=state.views.set(request.query, View(request)))
                 return self._sent(state, [Send(slot, request) for slot in self._slots(request.shape, request.bounds)])
             case Unwatch(query):

@@ -115,6 +115,13 @@ def test_a_watch_asks_every_slot_and_reports_what_each_shows() -> None:
     assert after(Requested(Unwatch(1)))[1] == ()
 
 
+@pytest.mark.parametrize("query", [Watch(1, "number"), Find(1, "number")], ids=["watch", "find"])
+def test_a_number_of_a_query_is_given_once(query: Watch | Find) -> None:
+    """A second query of the same number would take the place of the first, and what that had shown would stay."""
+    with pytest.raises(AssertionError, match="a number of its own"):
+        after(Requested(query), Requested(query))
+
+
 def test_a_ring_without_nodes_is_refused() -> None:
     """Nobody could keep anything."""
     with pytest.raises(Misuse):
