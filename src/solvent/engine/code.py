@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine import support
@@ -66,6 +67,8 @@ class Code:
         self.file = f"<rule {title} #{next(_names)}>"
         self.names: dict[str, Any] = dict(_GLOBALS)
         self.nodes: dict[int, Node] = {}
+        #: Before which lines the parts of a text begin that is written for several entries.
+        self._parts: list[int] = []
         self._lines: list[str] = []
         self._depth = 0
         self._constants: dict[tuple[type, Any], str] = {}
@@ -93,6 +96,15 @@ class Code:
         """Put a line at a place marked before, one block deep."""
         self._lines.insert(mark, f"    {text}")
         self.nodes = {at + (at > mark): node for at, node in self.nodes.items()}
+        self._parts = [at + (at >= mark) for at in self._parts]
+
+    def begin_part(self) -> None:
+        """Let the next line be the first that is written for the next entry."""
+        self._parts.append(len(self._lines))
+
+    def part_at(self, line: int) -> int:
+        """Give the number of the part that a line belongs to, from zero; -1 if it belongs to none."""
+        return bisect_left(self._parts, line) - 1
 
     @property
     def depth(self) -> int:

@@ -125,12 +125,13 @@ class RuleCode:
         """Note a text in which this rule's searches are written, so that errors find their place."""
         self._attempt_codes.append(code)
 
-    def has_raised(self, error: BaseException) -> bool:
-        """Say whether an error came out of this rule's compiled text."""
-        files = {code.file for code in (self._reaction_code, *self._attempt_codes) if code is not None}
+    def has_raised(self, error: BaseException, part: int) -> bool:
+        """Say whether an error came out of this part of a text that was noted, which is this rule's."""
+        codes = {code.file: code for code in self._attempt_codes}
         trace = error.__traceback__
         while trace is not None:
-            if trace.tb_frame.f_code.co_filename in files:
+            code = codes.get(trace.tb_frame.f_code.co_filename)
+            if code is not None and code.part_at(trace.tb_lineno) == part:
                 return True
             trace = trace.tb_next
         return False

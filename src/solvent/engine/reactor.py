@@ -387,8 +387,8 @@ class Reactor(Reacting):
 
 
 def _culprit(entries: tuple[Entry, ...], error: BaseException) -> Entry | None:
-    """Give the entry whose compiled text an error came from."""
-    return next((entry for entry in entries if entry.code.has_raised(error)), None)
+    """Give the entry whose part of a visit an error came from: all entries of a molecule share one text."""
+    return next((entry for at, entry in enumerate(entries) if entry.code.has_raised(error, at)), None)
 
 
 def _wants_rules(entries: list[Entry]) -> bool:

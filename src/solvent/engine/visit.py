@@ -85,6 +85,7 @@ def _write(entries: tuple[Entry, ...], positions: tuple[tuple[Any, ...], ...], s
         matcher.top_line = top
         matcher.visited = store
         matcher.consulted = consulted
+        code.begin_part()
         code.open("while True:")
         code.line(f"own = owns[{at}]; rule = rules[{at}]") if _needs_itself(entry) else None
         matcher.unpack_captures()

@@ -214,6 +214,18 @@ def test_failed_reaction_names_everything(seed: int | None) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("count", [3, 300])
+def test_failed_reaction_among_many_names_its_own_rule(count: int, seed: int | None) -> None:
+    """Of several rules that look at a tuple the one that failed is named, also where one text tries them all."""
+    rules = "(zero = replace P:x:0 by Z:x), (less = replace P:x:y by R:(x - y)), (two = replace P:x:2 by T:x)"
+    tuples = ", ".join(f"P:{number}:{number % 2}" for number in range(count))
+    solution = solvent.hocl.parse(f"<{rules}, {tuples}, P:true:7>").solution()
+    with pytest.raises(solvent.ReactionFailed) as caught:
+        solvent.hocl.react(solution, seed=seed)
+    assert (caught.value.rule, caught.value.reactants) == ("less", ("P:true:7",))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_failed_reaction_loses_nothing(seed: int | None) -> None:
     """The reactants and the one-shot rule are back after a failure."""
     solution, _ = halves(seed)
