@@ -5,6 +5,7 @@ and is as slow as it is simple. A solution is never changed here: each reaction 
 states are merged by `order_key` and the search visits each once.
 
     search(solution)     every state that can be reached, which of them are final, which can fail
+    can_fail(solution)   whether a reaction that is possible now fails
 
 Inner and outer reactions interleave in all orders; a rule may take a molecule only if every solution inside
 it is inert. A rest takes all that is left (the first one, if there are two); the rest of the rule's own
@@ -116,6 +117,12 @@ def search(solution: Solution, *, max_states: int = 300) -> Outcomes:
         elif not after:
             found.finals[key] = state
     return found
+
+
+def can_fail(solution: Solution) -> bool:
+    """Say whether the product of a reaction that is possible now cannot be computed."""
+    _, fails = _Oracle().reactions(solution)
+    return fails
 
 
 class _Oracle:
