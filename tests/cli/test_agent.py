@@ -149,7 +149,7 @@ def test_nobody_runs_a_run_without_agents(tmp_path: Path) -> None:
         (("run", "program.hocl", "--agents", "2"), "error[H313]: `--agents` is for workflows"),
         (("agents", "up", "none.yaml", *STORE), "error[A108]"),
         (("agents", "down", *STORE), "error[H319]: no agents are named"),
-        (("agents",), "the following arguments are required"),
+        (("agents",), "error[H319]: `solvent agents` needs `WORD`"),
     ],
 )
 def test_wrong_usage_is_a_clear_error(tmp_path: Path, words: tuple[str, ...], said: str) -> None:

@@ -119,23 +119,30 @@ def test_misspelt_words(words: str, says: str, hint: str) -> None:
     """A misspelt option, value or word of a command is answered with the nearest one."""
     result = solvent(*words.split(), typed=MAX)
     assert (result.code, result.out) == (2, "")
-    assert f": {says}\n" in result.err
+    assert result.err.startswith(f"error[H319]: {says}\n")
     assert result.err.endswith(f"\n  hint: {hint}\n")
 
 
 @pytest.mark.parametrize(
-    "words",
+    "words, says",
     [
-        ("run",),
-        ("run", "-", "--seed", "x"),
-        ("run", "-", "--max-reactions", "-1"),
-        ("run", "-", "--max-seconds", "nan"),
+        ("check", "`solvent check` needs `FILE`"),
+        ("why max.hocl 9 10", "`solvent why` does not take `10`"),
+        ("run", "`solvent run` needs `FILE`"),
+        ("run - --seed", "`--seed` needs a value"),
+        ("run - --seed x", "`--seed` must be an integer, not `x`"),
+        ("run - --max-reactions -1", "`--max-reactions` must be an integer of at least 1, not `-1`"),
+        ("run - --max-reactions 0", "`--max-reactions` must be above 0; leave it out for no limit"),
+        ("run - --max-seconds nan", "`--max-seconds` must be a number of seconds above 0, such as 0.5, not `nan`"),
+        ("run - --max-seconds 0", "`--max-seconds` must be above 0; leave it out for no limit"),
     ],
 )
-def test_wrong_usage(words: tuple[str, ...]) -> None:
-    """Wrong arguments get the usage and exit code 2."""
-    result = solvent(*words, typed=MAX)
-    assert (result.code, result.out, "usage: solvent run" in result.err) == (2, "", True)
+def test_wrong_usage(words: str, says: str) -> None:
+    """Wrong arguments are an error as any other: what is wrong, what to do, and exit code 2."""
+    result = solvent(*words.split(), typed=MAX)
+    assert (result.code, result.out) == (2, "")
+    first, hint = result.err.splitlines()
+    assert (first, hint.startswith("  hint: ")) == (f"error[H319]: {says}", True)
 
 
 def test_reader_that_goes_away() -> None:
@@ -177,7 +184,7 @@ def test_output_that_cannot_show_a_character() -> None:
 def test_port_that_there_is_not(words: tuple[str, ...]) -> None:
     """A number that is no port is refused, and is not taken for another one."""
     result = solvent(*words, "--port", "99999")
-    assert (result.code, "`99999` is not a port from 0 to 65535" in result.err) == (2, True)
+    assert (result.code, "`--port` must be a port from 0 to 65535, not `99999`" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize("store", ["postgres://x", "rubbish.db"])

@@ -82,11 +82,11 @@ def test_sound_workflow(tmp_path: Path) -> None:
     "words,says",
     [
         (["--input", "m=1"], "has no input `m`"),
-        (["--input", "m"], "is not NAME=VALUE"),
+        (["--input", "m"], "`--input` must be NAME=VALUE, not `"),
         (["--seed", "1"], "`--seed` is for programs"),
         (["--functions", "own.py"], "`--functions` is for programs"),
-        (["--scale", "-1"], "is not a factor"),
-        (["--jobs", "0"], "is not an integer of at least 1"),
+        (["--scale", "-1"], "`--scale` must be a number from 0 to 1,000,000, not `"),
+        (["--jobs", "0"], "`--jobs` must be an integer of at least 1, not `0`"),
     ],
 )
 def test_wrong_options(tmp_path: Path, words: list[str], says: str) -> None:

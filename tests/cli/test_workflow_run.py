@@ -274,8 +274,8 @@ def test_signal_is_told(tmp_path: Path) -> None:
     "given,said",
     [
         ("gone", "error[H316]: no task of `flow` waits for the signal `gone`"),
-        ("go@soon", "`soon` is not a number of seconds"),
-        ("go@-1", "`-1` is not a number of seconds"),
+        ("go@soon", "must have a number of seconds behind the `@`, not `go@soon`"),
+        ("go@-1", "must have a number of seconds behind the `@`, not `go@-1`"),
         ("go=abc", "`abc` is not JSON"),
         ("=3", "names no signal"),
     ],

@@ -221,7 +221,7 @@ def test_top_shows_what_nodes_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words,said",
     [
-        (["--nodes", "0"], "is not an integer of at least 1"),
+        (["--nodes", "0"], "`--nodes` must be an integer of at least 1, not `0`"),
         (["--nodes", "2", "--seed", "3"], "`--seed` cannot be used over nodes"),
         (["--nodes", "2", "--trace"], "`--trace` cannot be used over nodes"),
         (["--nodes", "2", "--max-reactions", "3"], "`--max-reactions` cannot be used over nodes"),

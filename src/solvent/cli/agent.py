@@ -143,7 +143,7 @@ def _address(text: str) -> tuple[str, int]:
     """Read where metrics are offered."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > MAX_PORT:
-        raise ArgumentTypeError(f"`{text}` is not HOST:PORT, or a port")
+        raise ArgumentTypeError(f"must be HOST:PORT or a port, not `{text}`")
     return host.strip("[]"), int(port)
 
 

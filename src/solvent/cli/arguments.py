@@ -16,7 +16,7 @@ from argparse import (
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from solvent.cli.interrupt import asks_for_json
-from solvent.cli.render import is_json_used, use_json
+from solvent.cli.render import use_json
 from solvent.cli.secrecy import VARIABLE, hide, restored
 from solvent.errors import Misuse, SolventError, exception_text, nearest, user_frames
 
@@ -34,16 +34,24 @@ TTL = 5.0
 """Seconds of silence after which a process counts as dead."""
 _MIN_TTL = 0.5
 DEFAULT_STORE = ".solvent/store.db"
-_AFTER_UNKNOWN = ("unrecognized arguments", "the following arguments are required")
+_UNRECOGNISED = "unrecognized arguments: "
+_REQUIRED = "the following arguments are required: "
+_AFTER_UNKNOWN = (_UNRECOGNISED, _REQUIRED)
 """How argparse begins the errors that an unknown option leads to."""
+_SAID_OTHERWISE = {
+    "expected one argument": "needs a value",
+    "expected at least one argument": "needs at least one value",
+}
+"""What argparse says of an option, and what we say."""
 LEVELS = ("debug", "info", "warning", "error")
 """The levels of a log, the least important first."""
+_ZERO = "must be above 0; leave it out for no limit"
 _PROGRAMS = (".hocl",)
 _ALL = (".yaml", ".yml", ".json", ".hocl", ".py")
 
 
 class _Parser(ArgumentParser):
-    """A parser that answers a misspelt option or value with the nearest one, and reports errors as JSON if asked to."""
+    """A parser that answers a misspelt option or value with the nearest one, and raises `Misuse` for what is wrong."""
 
     _given: Sequence[str] = ()
 
@@ -64,22 +72,32 @@ class _Parser(ArgumentParser):
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Report what is wrong with the arguments, and end with exit code 2."""
+        """Raise what is wrong with the arguments, in the words of our other errors."""
         unknown = self._unknown_option() if message.startswith(_AFTER_UNKNOWN) else ""
-        if not unknown:
-            if is_json_used():
-                raise Misuse("H319", message, hint=f"`{self.prog} --help` lists what there is")
-            super().error(message)
-        known = [name for name, one in self._option_string_actions.items() if one.help != SUPPRESS]
-        self.fail(
-            f"there is no option `{unknown}`", nearest(unknown, known) or f"`{self.prog} --help` lists the options"
-        )
+        if unknown:
+            known = [name for name, one in self._option_string_actions.items() if one.help != SUPPRESS]
+            hint = nearest(unknown, known) or f"`{self.prog} --help` lists the options"
+            self.fail(f"there is no option `{unknown}`", hint)
+        if message.startswith(_REQUIRED):
+            named = " and ".join(f"`{one}`" for one in message.removeprefix(_REQUIRED).split(", "))
+            self.fail(f"`{self.prog}` needs {named}", self._example())
+        if message.startswith(_UNRECOGNISED):
+            words = message.removeprefix(_UNRECOGNISED)
+            self.fail(f"`{self.prog}` does not take `{words}`", f"`{self.prog} --help` lists what it takes")
+        name, colon, what = message.removeprefix("argument ").partition(": ")
+        if message.startswith("argument ") and colon:
+            message = f"`{name}` {_SAID_OTHERWISE.get(what, what)}"
+        self.fail(message, f"`{self.prog} --help` describes its options")
 
     def fail(self, message: str, hint: str) -> NoReturn:
-        """Report wrong usage, as text or JSON, and end with exit code 2."""
-        if is_json_used():
-            raise Misuse("H319", message, hint=hint)
-        self.exit(2, f"{self.prog}: {message}\n  hint: {hint}\n")
+        """Raise a wrong usage, which ends the command with exit code 2."""
+        raise Misuse("H319", message, hint=hint)
+
+    def _example(self) -> str:
+        """Return the first example of the help."""
+        _, _, example = (self.epilog or "").partition("\n")
+        first = example.split("\n")[0].strip()
+        return f"for example: `{first}`" if first else f"`{self.prog} --help` lists what it needs"
 
     def _check_value(self, action: Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
@@ -174,13 +192,19 @@ def add_format(parser: Any) -> None:
 
 def add_seed(parser: Any) -> None:
     """Add --seed."""
-    parser.add_argument("--seed", type=int, metavar="N", help="choose reactions at random, repeatably")
+    parser.add_argument("--seed", type=integer, metavar="N", help="choose reactions at random, repeatably")
 
 
 def add_limits(parser: Any) -> None:
     """Add --max-reactions and --max-seconds."""
-    parser.add_argument("--max-reactions", type=at_least(0), metavar="N", help="stop after so many reactions")
-    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--max-reactions", type=limit, metavar="N", help="stop after N reactions (default: no limit)")
+    add_max_seconds(parser)
+
+
+def add_max_seconds(parser: Any) -> None:
+    """Add --max-seconds."""
+    says = "stop after S seconds (default: no limit)"
+    parser.add_argument("--max-seconds", type=limit_seconds, metavar="S", help=says)
 
 
 def add_log(parser: Any) -> None:
@@ -263,6 +287,14 @@ def tls_of(options: Namespace) -> Tls | None:
     return tls_from(options.tls_ca, options.tls_cert, options.tls_key)
 
 
+def integer(text: str) -> int:
+    """Read an integer."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"must be an integer, not `{text}`") from None
+
+
 def at_least(least: int) -> Callable[[str], int]:
     """Return a type of arguments: integers that are not smaller."""
 
@@ -272,28 +304,49 @@ def at_least(least: int) -> Callable[[str], int]:
         except ValueError:
             value = least - 1
         if value < least:
-            raise ArgumentTypeError(f"`{text}` is not an integer of at least {least}")
+            raise ArgumentTypeError(f"must be an integer of at least {least}, not `{text}`")
         return value
 
     return read
 
 
+def limit(text: str) -> int:
+    """Read a limit on how often something happens; there is no limit of 0."""
+    if text.strip() == "0":
+        raise ArgumentTypeError(_ZERO)
+    return at_least(1)(text)
+
+
 def port(text: str) -> int:
     """Read a port; 0 means any free one."""
     if not (text.isascii() and text.isdecimal() and int(text) <= MAX_PORT):
-        raise ArgumentTypeError(f"`{text}` is not a port from 0 to {MAX_PORT}")
+        raise ArgumentTypeError(f"must be a port from 0 to {MAX_PORT}, not `{text}`")
     return int(text)
 
 
 def seconds(text: str) -> float:
     """Read a duration."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = _number(text)
     if not 0 <= value < float("inf"):
-        raise ArgumentTypeError(f"`{text}` is not a number of seconds")
+        raise ArgumentTypeError(f"must be a number of seconds, such as 0.5, not `{text}`")
     return value
+
+
+def limit_seconds(text: str) -> float:
+    """Read a limit on time; there is no limit of 0 seconds, which some would read as none at all."""
+    value = _number(text)
+    if value == 0:
+        raise ArgumentTypeError(_ZERO)
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"must be a number of seconds above 0, such as 0.5, not `{text}`")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
 
 
 def load_program(arguments: Namespace) -> Program:

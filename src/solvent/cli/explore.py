@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.arguments import (
     add_format,
+    add_max_seconds,
     add_program,
     any_file,
     at_least,
     load_program,
     parser_for,
     program_file,
-    seconds,
 )
 from solvent.cli.progress import Watch, prints_to_standard_error
 from solvent.cli.render import complain, counted, shortened, write, write_json, write_reaction
@@ -169,7 +169,7 @@ def parser() -> ArgumentParser:
         metavar="N",
         help=f"stop after so many states (default: {MAX_STATES})",
     )
-    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
+    add_max_seconds(parser)
     add_format(parser)
     group = parser.add_argument_group("for programs")
     says = (

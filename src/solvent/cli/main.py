@@ -185,17 +185,14 @@ def _unknown(name: str, arguments: Sequence[str]) -> int:
     from solvent.cli.render import use_json
     from solvent.errors import Misuse, nearest
 
+    use_json(is_so=asks_for_json(arguments))
     hint = nearest(name, COMMANDS) or "`solvent --help` lists the commands"
     if name in _KNOWN_PLUGINS:
         package = _KNOWN_PLUGINS[name][0]
         hint = f"it comes with another package: `pip install {package}`, or `make {name}` in a clone"
     if name.endswith(".hocl"):
         hint = f"to run a program: `solvent run {name}`"
-    if asks_for_json(arguments):
-        use_json(is_so=True)
-        raise Misuse("H319", f"there is no command `{name}`", hint=hint)
-    print(f"solvent: there is no command `{name}`\n  hint: {hint}", file=sys.stderr)
-    return 2
+    raise Misuse("H319", f"there is no command `{name}`", hint=hint)
 
 
 def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:

@@ -14,11 +14,11 @@ from solvent.cli.arguments import (
     add_agents,
     add_format,
     add_log,
+    add_max_seconds,
     add_otel,
     add_store,
     add_wfformat,
     parser_for,
-    seconds,
 )
 from solvent.cli.records import add_run, local_time, open_records, record_as_json
 from solvent.cli.render import write, write_json
@@ -76,7 +76,7 @@ def parser() -> ArgumentParser:
     add_agents(parser)
     add_scale(parser)
     parser.add_argument("--processes", action="store_true", help="call Python services in worker processes")
-    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
+    add_max_seconds(parser)
     parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
     add_wfformat(parser)
     add_otel(parser)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.cli.arguments import add_program, any_file, at_least, load_program, parser_for, seconds
+from solvent.cli.arguments import add_max_seconds, add_program, any_file, at_least, load_program, parser_for
 from solvent.cli.picture import add_picture, columns, format_of, write_picture
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, load_workflow, refuse
 
@@ -56,7 +56,7 @@ def parser() -> ArgumentParser:
     group.add_argument("--states", action="store_true", help="draw the states of a workflow, not its tasks")
     says = f"draw at most N states, those that are reached first (default: {_MAX_STATES})"
     group.add_argument("--max-states", type=at_least(1), metavar="N", help=says)
-    group.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
+    add_max_seconds(group)
     add_inputs(group)
     add_signals(group, is_timed=False)
     return parser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from solvent.cli.arguments import add_format, add_program, add_seed, at_least, load_program, parser_for, seconds
+from solvent.cli.arguments import add_format, add_program, add_seed, limit, limit_seconds, load_program, parser_for
 from solvent.cli.progress import Watch
 from solvent.cli.render import counted, show_error, write, write_json, write_reaction
 from solvent.engine.reaction import Stopped
@@ -60,12 +60,12 @@ def parser() -> ArgumentParser:
     add_seed(parser)
     parser.add_argument(
         "--limit",
-        type=at_least(0),
+        type=limit,
         default=LIMIT,
         metavar="N",
         help=f"stop after N reactions (default: {LIMIT})",
     )
-    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--max-seconds", type=limit_seconds, metavar="S", help="stop after so many seconds")
     add_format(parser)
     return parser
 

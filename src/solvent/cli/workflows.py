@@ -104,14 +104,14 @@ def _scale(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= _MAX_SCALE:
-        raise ArgumentTypeError(f"`{text}` is not a factor from 0 to {_MAX_SCALE:,}")
+        raise ArgumentTypeError(f"must be a number from 0 to {_MAX_SCALE:,}, not `{text}`")
     return value
 
 
 def _input(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not sign or not name:
-        raise ArgumentTypeError(f"`{text}` is not NAME=VALUE")
+        raise ArgumentTypeError(f"must be NAME=VALUE, not `{text}`")
     found = _json_of(value)
     return name, value if found is None else found[0]
 
@@ -129,7 +129,7 @@ def _signal(text: str) -> tuple[float, str, Any]:
     except ValueError:
         due = -1.0
     if not 0 <= due < float("inf"):
-        raise ArgumentTypeError(f"`{text}`: `{after}` is not a number of seconds")
+        raise ArgumentTypeError(f"must have a number of seconds behind the `@`, not `{text}`")
     return due, *_untimed(before)
 
 
@@ -137,12 +137,12 @@ def _untimed(text: str) -> tuple[str, Any]:
     """Read the name and the value of a signal."""
     name, sign, value = text.partition("=")
     if not name:
-        raise ArgumentTypeError(f"`{text}` names no signal")
+        raise ArgumentTypeError(f"must begin with the name of a signal, not `{text}`")
     if not sign:
         return name, None
     found = _json_of(value)
     if found is None:
-        raise ArgumentTypeError(f"`{text}`: `{value}` is not JSON; a text has quotes: '{name}=\"...\"'")
+        raise ArgumentTypeError(f"must have JSON behind the `=`, not `{text}`; text needs quotes: '{name}=\"...\"'")
     return name, found[0]
 
 

@@ -87,12 +87,12 @@ def test_without_matplotlib_there_is_everything_but_plots(
 @pytest.mark.parametrize("words, said", [
     ([], "PAPER"),
     (["captur"], "captur"),
-    (["capture", "--figure", "12"], "there is no figure `12`; there are 3, 4, "),
-    (["capture", "--runs", "0"], "`0` is not an integer of at least 1"),
+    (["capture", "--figure", "12"], "`--figure` must be one of 3, 4, "),
+    (["capture", "--runs", "0"], "must be an integer of at least 1, not `0`"),
     (["capture", "--scale", "huge"], "huge"),
-    (["token", "--figure", "11"], "there is no figure `11`; there are 9, 10, variants, full, losses"),
+    (["token", "--figure", "11"], "`--figure` must be one of 9, 10, variants, full, losses, not `11`"),
     (["--runs", "3", "token"], "the paper comes first: solvent lab reproduce token"),
-    (["handover", "--figure", "9"], "there is no figure `9`; there are 7, 8, table-2, messages"),
+    (["handover", "--figure", "9"], "`--figure` must be one of 7, 8, table-2, messages, not `9`"),
 ])  # fmt: skip
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     """What is wrong is said with exit code 2."""

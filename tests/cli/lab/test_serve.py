@@ -24,7 +24,7 @@ def test_every_protocol_has_help(name: str, capsys: pytest.CaptureFixture[str]) 
     "arguments,said",
     [
         (["tokn"], "did you mean `token`?"),
-        ([], "usage: solvent lab serve"),
+        ([], "error[H319]: `solvent lab serve` needs `PROTOCOL`"),
         (["capture", *NO_FOLDER, "--listen", "here"], "error[N104]"),
         (["capture", *NO_FOLDER, "--listen", "127.0.0.1:99999"], "error[N104]"),
         (["capture", *NO_FOLDER, "--secret-file", "/nowhere/at/all"], "error[N120]"),

@@ -109,7 +109,7 @@ def test_what_is_wrong_is_told_with_exit_code_1(capsys: pytest.CaptureFixture[st
         (["--journal", "/dev/null"], "error[P353]: /dev/null cannot be used: File exists"),
         (["--patience", "0"], "error[P352]: `--patience 0` leaves nobody any time"),
         (["--stall", "0"], "error[P352]: `--stall 0` leaves nobody any time"),
-        (["--leaving", "2"], "`2` is not a number from 0 to 1"),
+        (["--leaving", "2"], "must be a number from 0 to 1, not `2`"),
     ],
 )
 def test_what_cannot_be_is_told(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,8 +70,8 @@ def test_a_failing_run_says_how_to_see_it_again(capsys: pytest.CaptureFixture[st
     (["captur"], "did you mean `capture`?"),
     (["zebra"], "there is no protocol `zebra`"),
     ([], "PROTOCOL"),
-    (["tennis", "--runs", "0"], "`0` is not an integer of at least 1"),
-    (["tennis", "--seed", "-1"], "`-1` is not an integer of at least 0"),
+    (["tennis", "--runs", "0"], "must be an integer of at least 1, not `0`"),
+    (["tennis", "--seed", "-1"], "must be an integer of at least 0, not `-1`"),
     (["tennis", "--sets", "3"], "--sets"),
 ])  # fmt: skip
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:

@@ -48,13 +48,13 @@ def test_text_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--bytes", "many"], "`many` is not a number of bytes from 1"),
-    (["--bytes", "0"], "`0` is not a number of bytes from 1"),
-    (["--leaving", "2"], "`2` is not a number from 0 to 1"),
+    (["--bytes", "many"], "must be a number of bytes from 1, such as 52428800 or 50MiB, not `many`"),
+    (["--bytes", "0"], "must be a number of bytes from 1, such as 52428800 or 50MiB, not `0`"),
+    (["--leaving", "2"], "must be a number from 0 to 1, not `2`"),
     (["--leaving", "1"], "all peers come and go"),
     (["--leaving", "0.5", "--pause", "0"], "`pause` is 0"),
-    (["--locked", "soon"], "`soon` is not a number of seconds"),
-    (["--peers", "0"], "`0` is not an integer of at least 1"),
+    (["--locked", "soon"], "must be a number of seconds, such as 0.5, not `soon`"),
+    (["--peers", "0"], "must be an integer of at least 1, not `0`"),
     (["--mode", "cloud"], "cloud"),
     (["--platform", "moon"], "moon"),
     (["--pause", "3"], "`--pause` is about peers that come and go, and none does"),

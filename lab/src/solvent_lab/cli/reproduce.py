@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from solvent.cli.arguments import add_format, at_least, parser_for
+from solvent.cli.arguments import add_format, at_least, integer, parser_for
 from solvent.cli.progress import Watch
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.errors import INTERRUPTED, Misuse, install_hint
@@ -145,7 +145,7 @@ def _parser_of(name: str) -> ArgumentParser:
     add("--runs", type=at_least(1), metavar="R", help=runs)
     add("--out", default=_FOLDER, metavar="DIR", help=f"where to write (default: {_FOLDER})")
     add("--scale", choices=("small", "paper"), default=scale, help=scales)
-    add("--seed", type=int, default=1, metavar="N", help="another seed, other runs (default: 1)")
+    add("--seed", type=integer, default=1, metavar="N", help="another seed, other runs (default: 1)")
     add("--again", action="store_true", help="run also what has been measured before")
     add("--no-plots", action="store_true", help="only data and table; needs no matplotlib")
     add("--processes", type=at_least(0), metavar="P", help="runs at a time (default: one per processor)")
@@ -159,7 +159,7 @@ def _figure_of(figures: Sequence[int | str]) -> Callable[[str], int | str]:
 
     def read(text: str) -> int | str:
         if text not in known:
-            raise ArgumentTypeError(f"there is no figure `{text}`; there are {', '.join(known)}")
+            raise ArgumentTypeError(f"must be one of {', '.join(known)}, not `{text}`")
         return known[text]
 
     return read

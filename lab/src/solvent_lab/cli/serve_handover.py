@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.arguments import add_format, at_least, parser_for, seconds
+from solvent.cli.arguments import add_format, at_least, integer, parser_for, seconds
 from solvent.cli.render import complain, write, write_json
 from solvent.errors import INTERRUPTED, Misuse
 
@@ -80,7 +80,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--patience", type=seconds, default=5.0, metavar="S", help=says)
     says = "give up if a process does nothing for so many seconds (default: %(default)s)"
     parser.add_argument("--stall", type=seconds, default=50.0, metavar="S", help=says)
-    parser.add_argument("--seed", type=int, metavar="N", help="who leaves and who is killed (default: any)")
+    parser.add_argument("--seed", type=integer, metavar="N", help="who leaves and who is killed (default: any)")
     parser.add_argument("--journal", metavar="DIR", help="an empty folder, in which the processes' journals are kept")
     add_format(parser)
     return parser
@@ -94,7 +94,7 @@ def _part(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise ArgumentTypeError(f"`{text}` is not a number from 0 to 1")
+        raise ArgumentTypeError(f"must be a number from 0 to 1, not `{text}`")
     return value
 
 

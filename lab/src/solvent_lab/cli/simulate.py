@@ -70,7 +70,7 @@ def part(text: str) -> float:
     """Return the number from 0 to 1 that an argument is."""
     value = number(text)
     if not 0.0 <= value <= 1.0:
-        raise ArgumentTypeError(f"`{text}` is not a number from 0 to 1")
+        raise ArgumentTypeError(f"must be a number from 0 to 1, not `{text}`")
     return value
 
 

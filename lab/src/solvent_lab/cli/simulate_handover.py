@@ -156,5 +156,5 @@ def _size(text: str) -> int:
     except (ValueError, OverflowError):
         size = 0
     if size < 1:
-        raise ArgumentTypeError(f"`{text}` is not a number of bytes from 1, such as 52428800 or 50MiB")
+        raise ArgumentTypeError(f"must be a number of bytes from 1, such as 52428800 or 50MiB, not `{text}`")
     return size

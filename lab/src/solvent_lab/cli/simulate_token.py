@@ -121,5 +121,5 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
 def _gap(text: str) -> float:
     value = number(text)
     if not 0.0 <= value < float("inf"):
-        raise ArgumentTypeError(f"`{text}` is not a number from 0")
+        raise ArgumentTypeError(f"must be a number of at least 0, not `{text}`")
     return value
