@@ -375,6 +375,25 @@ def nearest(wrong: str, known: Iterable[str]) -> str:
     return f"did you mean `{found[0]}`?" if found else ""
 
 
+def unread_file(path: object, error: OSError | ValueError) -> tuple[str, str]:
+    """Return the message and the hint for a file that cannot be read: a missing one may be misspelt.
+
+    >>> unread_file("flow.yaml", FileNotFoundError(2, "No such file or directory"))
+    ('there is no file `flow.yaml`', '')
+    """
+    import os.path
+
+    if isinstance(error, FileNotFoundError):
+        folder, name = os.path.split(str(path))
+        try:
+            there = os.listdir(folder or ".")  # noqa: PTH208
+        except OSError:
+            there = []
+        return f"there is no file `{path}`", nearest(name, there)
+    said = error.strerror or error if isinstance(error, OSError) else error
+    return f"cannot read `{path}`: {said}", ""
+
+
 def exception_text(error: BaseException) -> str:
     """Name an exception as Python does: `ValueError: no such column`."""
     try:

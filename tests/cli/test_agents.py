@@ -89,7 +89,7 @@ def test_hosts_that_do_not_answer_are_named(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "near.yaml").write_text(hosts, encoding="utf-8")
     near = solvent("agents", "up", "near.yaml", "--store", "runs.db", "--wait", "3", cwd=tmp_path)
     assert near.code == 1
-    assert "localhost: 1 agent of 1 did not start: error[W100]: cannot read `gone.yaml`" in near.err
+    assert "localhost: 1 agent of 1 did not start: error[W100]: there is no file `gone.yaml`" in near.err
     (tmp_path / "far.yaml").write_text("services: flow.yaml\nhosts: [{address: nowhere}]\n", encoding="utf-8")
     far = solvent("agents", "up", "far.yaml", "--store", "runs.db", cwd=tmp_path)
     assert (far.code, "error[A104]: a store in a file" in far.err) == (2, True), far.err

@@ -74,7 +74,7 @@ def test_file_of_50_megabytes(tmp_path: Path, command: str) -> None:
 def test_missing_file(tmp_path: Path, command: str) -> None:
     """A missing file and a folder are errors with a reason."""
     missing = solvent(command, tmp_path / "none.hocl")
-    assert (missing.code, "No such file" in missing.err) == (2, True)
+    assert (missing.code, "there is no file `" in missing.err) == (2, True)
     folder = solvent(command, tmp_path)
     assert (folder.code, "directory" in folder.err) == (2, True)
 
@@ -92,6 +92,18 @@ def test_overview() -> None:
 def test_version() -> None:
     """`solvent --version` says the version."""
     assert solvent("--version").out.startswith("solvent 0.")
+
+
+@pytest.mark.parametrize(
+    "words", [("run",), ("run", "--agents", "1"), ("run", "--input", "n=1"), ("check",), ("convert",)]
+)
+@pytest.mark.parametrize("name", ["flwo.yaml", "flwo.hocl", "flwo.py", "flwo"])
+def test_misspelt_file(tmp_path: Path, words: tuple[str, ...], name: str) -> None:
+    """A file that does not exist gets the same answer from every command, with the nearest name that there is."""
+    (tmp_path / "flow.yaml").write_text("tasks: {}\n")
+    said = solvent(*words, name, cwd=tmp_path).err.splitlines()
+    assert said[0].partition("]: ")[2] == f"there is no file `{name}`"
+    assert said[1:] in (["  hint: did you mean `flow.yaml`?"], [])
 
 
 def test_unknown_command() -> None:
@@ -218,7 +230,7 @@ def test_text_is_what_is_written_otherwise(capsys: pytest.CaptureFixture[str]) -
     main(["run", "missing.hocl", "--format", "json"])
     capsys.readouterr()
     assert main(["run", "missing.hocl"]) == 2
-    assert capsys.readouterr().err.startswith("error[H304]: cannot read missing.hocl")
+    assert capsys.readouterr().err.startswith("error[H304]: there is no file `missing.hocl`")
 
 
 WORKFLOW = ROOT / "examples" / "workflows" / "first" / "morning.py"

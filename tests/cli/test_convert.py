@@ -103,7 +103,7 @@ def test_programs_have_short_names_too(tmp_path: Path) -> None:
 def test_name_of_nothing(tmp_path: Path) -> None:
     """A name that no file has is said as it was written."""
     result = solvent("run", "nothing", cwd=tmp_path)
-    assert (result.code, result.err) == (2, "error[H304]: cannot read nothing: No such file or directory\n")
+    assert (result.code, result.err) == (2, "error[H304]: there is no file `nothing`\n")
 
 
 @pytest.mark.parametrize("target", ["yaml", "json", "hocl"])

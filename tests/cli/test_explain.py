@@ -265,4 +265,4 @@ def test_a_run_that_was_stopped() -> None:
 def test_depth_is_for_molecules() -> None:
     """What stops a rule is no tree, and has no depth."""
     result = solvent("why", "-", "--not", "start", "--depth", "3", typed=WORKFLOW)
-    assert (result.code, "error[H313]: `--depth` is for the reactions" in result.err) == (2, True)
+    assert (result.code, "error[H313]: `--depth` cannot be used with --not" in result.err) == (2, True)

@@ -126,4 +126,4 @@ def test_properties_that_make_no_sense_are_refused(words: tuple[str, ...], code:
 def test_properties_are_not_for_workflows() -> None:
     """A workflow has statements, not properties."""
     result = solvent("explore", Path("examples/patterns/sequence.yaml").resolve(), "--never", "A")
-    assert (result.code, "`--never` is for programs" in result.err) == (2, True)
+    assert (result.code, "`--never` is for HOCL programs" in result.err) == (2, True)

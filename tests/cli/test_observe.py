@@ -166,7 +166,7 @@ def test_an_address_that_is_none_is_refused(tmp_path: Path, address: str) -> Non
     put_flow(tmp_path)
     result = solvent(*AGENT, "--metrics", address, cwd=tmp_path)
     assert result.code == 2
-    assert f"`{address}` is not HOST:PORT, or a port" in result.err
+    assert f"`--metrics` must be HOST:PORT or a port, not `{address}`" in result.err
 
 
 def test_all_agents_add_to_one_trace(tmp_path: Path) -> None:

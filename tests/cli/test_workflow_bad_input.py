@@ -83,8 +83,8 @@ def test_sound_workflow(tmp_path: Path) -> None:
     [
         (["--input", "m=1"], "has no input `m`"),
         (["--input", "m"], "`--input` must be NAME=VALUE, not `"),
-        (["--seed", "1"], "`--seed` is for programs"),
-        (["--functions", "own.py"], "`--functions` is for programs"),
+        (["--seed", "1"], "`--seed` is for HOCL programs"),
+        (["--functions", "own.py"], "`--functions` is for HOCL programs"),
         (["--scale", "-1"], "`--scale` must be a number from 0 to 1,000,000, not `"),
         (["--jobs", "0"], "`--jobs` must be an integer of at least 1, not `0`"),
     ],
@@ -101,8 +101,8 @@ def test_wrong_options(tmp_path: Path, words: list[str], says: str) -> None:
         ("flow.py", "has several workflows: `numbers`, `other`"),
         ("flow.py:none", "has no workflow `none`"),
         ("none.py", "there is no file"),
-        ("none.yaml", "cannot read"),
-        ("none.json", "cannot read"),
+        ("none.yaml", "there is no file `"),
+        ("none.json", "there is no file `"),
     ],
 )
 def test_workflow_that_is_not_there(tmp_path: Path, name: str, says: str) -> None:

@@ -276,8 +276,8 @@ def test_signal_is_told(tmp_path: Path) -> None:
         ("gone", "error[H316]: no task of `flow` waits for the signal `gone`"),
         ("go@soon", "must have a number of seconds behind the `@`, not `go@soon`"),
         ("go@-1", "must have a number of seconds behind the `@`, not `go@-1`"),
-        ("go=abc", "`abc` is not JSON"),
-        ("=3", "names no signal"),
+        ("go=abc", "must have JSON behind the `=`, not `go=abc`"),
+        ("=3", "must begin with the name of a signal, not `=3`"),
     ],
 )
 def test_wrong_signals(tmp_path: Path, given: str, said: str) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from solvent.cli.interrupt import asks_for_json
 from solvent.cli.render import use_json
 from solvent.cli.secrecy import VARIABLE, hide, restored
-from solvent.errors import Misuse, SolventError, exception_text, nearest, user_frames
+from solvent.errors import Misuse, SolventError, exception_text, nearest, unread_file, user_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -167,6 +167,13 @@ def _found(text: str, suffixes: tuple[str, ...]) -> str:
         message = f"`{text}` may be {', '.join(matches[:-1])} or {matches[-1]}"
         raise Misuse("H304", message, hint="write the name in full")
     return matches[0] if matches else text
+
+
+def require_file(path: str) -> None:
+    """Raise `Misuse` for a file that does not exist, before its name is taken for that of a program."""
+    if not os.path.exists(path):  # noqa: PTH110
+        message, hint = unread_file(path, FileNotFoundError())
+        raise Misuse("H304", message, hint=hint)
 
 
 def add_program(
@@ -408,10 +415,11 @@ def _module(path: str) -> ModuleType:
 
     from solvent.workflows.formats.python.import_guard import importing
 
+    require_file(path)
     file = Path(path)
     spec = spec_from_file_location(f"solvent_functions_{file.stem}", file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise Misuse("H304", f"cannot read {path}: it is not a Python file", hint="`--functions MODULE.py`")
+        raise Misuse("H304", f"`{path}` is not a Python file", hint="name one: --functions MODULE.py")
     module = module_from_spec(spec)
     sys.modules[module.__name__] = module
     # A module's own imports look beside it first, as if it had been started.

@@ -21,7 +21,17 @@ from solvent.cli.arguments import (
 )
 from solvent.cli.progress import Watch, prints_to_standard_error
 from solvent.cli.render import complain, counted, shortened, write, write_json, write_reaction
-from solvent.cli.workflows import add_inputs, add_scale, add_signals, inputs_of, is_workflow, load_workflow, refuse
+from solvent.cli.workflows import (
+    add_inputs,
+    add_scale,
+    add_signals,
+    inputs_of,
+    is_workflow,
+    load_workflow,
+    refuse,
+    refuse_for_program,
+    refuse_for_workflow,
+)
 from solvent.engine.explore import MAX_STATES, Exploration, describe_state, explore
 from solvent.errors import INTERRUPTED, LimitReached, Misuse
 from solvent.hocl.json_fields import reaction_as_json
@@ -53,9 +63,9 @@ def main(arguments: list[str]) -> int:
     """Explore a program and report whether it is confluent and always ends, or a workflow and report how it ends."""
     options = parser().parse_args(arguments)
     if is_workflow(options.file):
-        refuse(options, _FOR_PROGRAMS, "is for programs, and this is a workflow")
+        refuse_for_workflow(options, (*_FOR_PROGRAMS, "functions"))
         return _explore_orders(options)
-    refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
+    refuse_for_program(options, _FOR_WORKFLOWS)
     with deep_stack():
         return _explore_program(options)
 
@@ -79,7 +89,6 @@ def _explore_orders(options: Namespace) -> int:
     """Explore the workflow that the options name."""
     from solvent.runs.causality import check_statements, violations
 
-    refuse(options, ("functions",), "is for programs, not for workflows")
     workflow, folder = load_workflow(options.file, scale=options.scale)
     check_statements(options.holds, [task.name for task in workflow.tasks])
     found, code = explored_orders(workflow, folder, options)
@@ -127,7 +136,7 @@ def explored_orders(workflow: Workflow, folder: Path, options: Namespace) -> tup
 
 def _properties(options: Namespace, functions: Functions) -> list[Never | Refines]:
     if options.refines is None:
-        refuse(options, ("by", "max_steps"), "says how a program refines another: `--refines FILE`")
+        refuse(options, ("by", "max_steps"), "needs --refines FILE")
     if not options.never and options.refines is None:
         return []
     found: list[Never | Refines] = [one for text in options.never for one in read_never(text, functions)]

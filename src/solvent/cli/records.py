@@ -47,7 +47,8 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
     if options.no_record or given == NOWHERE:
         for name in ("store", "name", "no_sync"):
             if options.no_record and getattr(options, name):
-                raise Misuse("H313", f"`--{name.replace('_', '-')}` does not go with --no-record")
+                said = f"`--{name.replace('_', '-')}` cannot be used with --no-record"
+                raise Misuse("H313", said, hint="leave out one of them")
         return None
     from solvent.runs.held_run import new_run
     from solvent.runs.registry import RunOptions

@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
             return resume_by_agents(store, record, options)
         if options.agents:
             raise AgentProblem("A104", "`--agents` resumes runs that were submitted to agents, and this is not one")
-        refuse(options, ("scale",), "is for agents that are started here, and this run has none: it keeps its scale")
+        refuse(options, ("scale",), "cannot be changed: this run keeps its scale")
         if record.has_ended:
             return _tell_end(store, record, options)
         held = resume(store, record, takes_over=options.take_over)

@@ -29,8 +29,8 @@ from solvent.cli.arguments import (
 from solvent.cli.interrupt import begin, raise_if_interrupted
 from solvent.cli.progress import Watch
 from solvent.cli.render import counted, show_error, write, write_json, write_program
-from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
-from solvent.errors import Misuse, NameProblem, ReactionFailed, SolventError, TooLarge
+from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse, refuse_for_program
+from solvent.errors import NameProblem, ReactionFailed, SolventError, TooLarge
 from solvent.hocl.embedded import Run
 from solvent.hocl.json_fields import error_as_json
 from solvent.hocl.process_settings import deep_stack
@@ -64,13 +64,13 @@ def main(arguments: list[str]) -> int:
         return run_over_nodes(options)
     if options.file is None:
         reader.error("the following arguments are required: FILE")
-    refuse(options, _FOR_NODES, "is for programs over nodes: `--nodes N`")
+    refuse(options, _FOR_NODES, "needs --nodes N, which runs a HOCL program over several processes")
     if options.agents is not None:
         from solvent.cli.run_agents import run_by_agents
 
         begin()
         return run_by_agents(options)
-    refuse(options, (*_FOR_AGENTS, "ttl"), "is for runs by several processes: `--agents N`")
+    refuse(options, (*_FOR_AGENTS, "ttl"), "needs --agents N, which runs a workflow with several processes")
     if options.services is not None and not is_workflow(options.file):
         from solvent.cli.run_workflow import run_concrete
 
@@ -83,9 +83,9 @@ def main(arguments: list[str]) -> int:
         return run_workflow(options)
     begin(remembers=True)
     if options.store is not None:
-        hint = "`--nodes N --store URL` keeps the run of a program in a store"
-        raise Misuse("H313", "a program in one process is not recorded", hint=hint)
-    refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
+        hint = "leave it out; with --nodes N the run of a program is kept in the store"
+        refuse_for_program(options, ("store",), hint)
+    refuse_for_program(options, _FOR_WORKFLOWS)
     with deep_stack():
         return _run_program(options)
 

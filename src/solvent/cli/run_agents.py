@@ -15,8 +15,16 @@ from solvent.cli.arguments import checked_ttl, log_words
 from solvent.cli.records import hints_with_store, open_patiently, said_store, url_of
 from solvent.cli.render import write
 from solvent.cli.secrecy import VARIABLE
-from solvent.cli.workflows import folder_of, inputs_of, is_workflow, load_to_run, refuse, refuse_uncallable
-from solvent.errors import INTERRUPTED, AgentProblem, Misuse
+from solvent.cli.workflows import (
+    folder_of,
+    inputs_of,
+    is_workflow,
+    load_to_run,
+    refuse,
+    refuse_for_program,
+    refuse_uncallable,
+)
+from solvent.errors import INTERRUPTED, AgentProblem
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,13 +41,13 @@ _ALONE_RESUMED = ("take_over", "processes", "max_seconds", "trace")
 
 def run_by_agents(options: Namespace) -> int:
     """Start agents on this machine, submit a workflow, watch it, and print its results."""
-    refuse(options, _ALONE, "is for runs of one process, and not for `--agents`")
+    refuse(options, _ALONE, "cannot be used with --agents")
     checked_ttl(options.ttl)
     from solvent.runs.agents.submitting import give_to_agents
     from solvent.runs.registry import new_name
 
     if not is_workflow(options.file):
-        raise Misuse("H313", "`--agents` is for workflows, and this is a program", hint="`--nodes N` runs a program")
+        refuse_for_program(options, ("agents",), "use --nodes N for a program")
     loaded = load_to_run(options.file, scale=options.scale)
     workflow = loaded.workflow
     # Problems with services are shown here, and not in the logs of agents.
@@ -91,7 +99,7 @@ def resume_by_agents(store: Store, record: RunRecord, options: Namespace) -> int
     from solvent.runs.agents.reviving import announce, lost_tasks, revive
     from solvent.runs.registry import existing
 
-    refuse(options, _ALONE_RESUMED, "is for runs of one process, and agents have this one")
+    refuse(options, _ALONE_RESUMED, "cannot be used here: agents execute this run")
     while record.successor:
         announce(store, record, record.successor)
         record = existing(store, record.successor)

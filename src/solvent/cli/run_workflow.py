@@ -19,7 +19,15 @@ from solvent.cli.records import add_store_to_hint, begin_record, tell_how_to_res
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.report import write_report, write_trace
 from solvent.cli.spans import tracing_for
-from solvent.cli.workflows import folder_of, inputs_of, load_sound, load_to_run, refuse, show_problems
+from solvent.cli.workflows import (
+    folder_of,
+    inputs_of,
+    load_sound,
+    load_to_run,
+    refuse,
+    refuse_for_workflow,
+    show_problems,
+)
 from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError, StoreError
 from solvent.runs.api import signal_options
 from solvent.runs.making import run_of
@@ -49,7 +57,9 @@ _FOR_RECORDS = ("store", "name", "no_record", "no_sync")
 
 def run_workflow(options: Namespace) -> int:
     """Run the workflow that the options name."""
-    refuse(options, (*_FOR_PROGRAMS, "services"), "is for programs, not for workflows")
+    refuse_for_workflow(options, _FOR_PROGRAMS)
+    said = f"is for concrete workflows, and `{options.file}` has services of its own"
+    refuse(options, ("services",), said)
     loaded = load_to_run(options.file, scale=options.scale)
     with _all_problems_of_services(loaded, folder_of(options.file)):
         inputs = inputs_of(options)
@@ -65,11 +75,15 @@ def run_concrete(options: Namespace) -> int:
     """Run a concrete workflow, a program that calls the services of another file."""
     from solvent.hocl.program import load
 
-    refuse(options, _FOR_PROGRAMS, "does not go with --services")
+    refuse(options, _FOR_PROGRAMS, "cannot be used with --services")
     refuse(options, _FOR_RECORDS, "has no effect here: a run of a concrete workflow is not recorded")
     refuse(options, ("input",), "has no effect here: a concrete workflow has its inputs already")
     if options.file == "-":
-        raise Misuse("H304", "a concrete workflow is read from a file, not from standard input")
+        raise Misuse(
+            "H304",
+            "a concrete workflow cannot be read from standard input",
+            hint="name its file: `solvent run FILE --services WORKFLOW`",
+        )
     solution = load(options.file, functions=FUNCTIONS).solution()
     loaded = load_sound(options.services, scale=options.scale)
     with _all_problems_of_services(loaded, folder_of(options.services)):

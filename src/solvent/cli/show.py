@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.arguments import add_max_seconds, add_program, any_file, at_least, load_program, parser_for
 from solvent.cli.picture import add_picture, columns, format_of, write_picture
-from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, load_workflow, refuse
+from solvent.cli.workflows import (
+    add_inputs,
+    add_scale,
+    add_signals,
+    is_workflow,
+    load_workflow,
+    refuse,
+    refuse_for_program,
+    refuse_for_workflow,
+)
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,14 +34,14 @@ def main(arguments: list[str]) -> int:
     form = format_of(options)
     code = 0
     if not is_workflow(options.file):
-        refuse(options, ("input", "signal", "scale"), "is for workflows, and this is a program")
+        refuse_for_program(options, ("input", "signal", "scale"))
         graph, code = _states(options)
     elif options.states:
-        refuse(options, ("functions",), "is for programs, not for workflows")
+        refuse_for_workflow(options, ("functions",))
         graph, code = _orders(options)
     else:
-        refuse(options, ("functions",), "is for programs, not for workflows")
-        refuse(options, _FOR_STATES, "is about the states of a workflow: `--states`")
+        refuse_for_workflow(options, ("functions",))
+        refuse(options, _FOR_STATES, "needs --states")
         from solvent.workflows.diagram import graph_of
 
         graph = graph_of(load_workflow(options.file, scale=options.scale)[0])

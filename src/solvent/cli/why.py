@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
     """Run a program and show how a molecule was made, or what stops a rule."""
     options = parser().parse_args(arguments)
     if options.is_not:
-        refuse(options, ("depth",), "is for the reactions that made a molecule, and not for --not")
+        refuse(options, ("depth",), "cannot be used with --not")
     program = load_program(options)
     molecule = None if options.is_not else read_molecule(options.molecule, program.functions, program.rules())
     solution = program.solution()

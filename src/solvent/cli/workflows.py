@@ -13,7 +13,7 @@ import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.arguments import any_file
+from solvent.cli.arguments import any_file, require_file
 from solvent.errors import Misuse, SolventError
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 _SUFFIXES = (".yaml", ".yml", ".json", ".py")
 _MAX_PROBLEMS_SHOWN = 50
 _MAX_SCALE = 1_000_000
+_INSTEAD = {
+    "max_reactions": "limit its time instead: --max-seconds S",
+    "functions": "name a function in a service instead: `python: module:function`",
+    "save": "leave it out; runs of workflows are recorded, see --store",
+}
+"""What to do with a workflow instead of an option that only programs have."""
 
 
 def is_workflow(file: str) -> bool:
@@ -222,11 +228,26 @@ def is_given(options: Namespace, name: str) -> bool:
     return given is not None and given is not False and given != []
 
 
-def refuse(options: Namespace, names: tuple[str, ...], why: str) -> None:
-    """Refuse options that have no meaning for this kind of file."""
+def refuse(options: Namespace, names: tuple[str, ...], why: str, hint: str = "leave it out") -> None:
+    """Refuse options that have no meaning here."""
     for name in names:
         if is_given(options, name):
-            raise Misuse("H313", f"`--{name.replace('_', '-')}` {why}")
+            raise Misuse("H313", f"`--{name.replace('_', '-')}` {why}", hint=hint)
+
+
+def refuse_for_program(options: Namespace, names: tuple[str, ...], hint: str = "leave it out") -> None:
+    """Refuse options that only workflows have; the file of the options is not one, or is missing."""
+    if any(is_given(options, name) for name in names) and options.file != "-":
+        require_file(options.file)
+    what = "standard input" if options.file == "-" else f"`{options.file}`"
+    refuse(options, names, f"is for workflows, and {what} is a HOCL program", hint)
+
+
+def refuse_for_workflow(options: Namespace, names: tuple[str, ...]) -> None:
+    """Refuse options that only programs have; the file of the options is a workflow."""
+    for name in names:
+        why = f"is for HOCL programs, and `{options.file}` is a workflow"
+        refuse(options, (name,), why, _INSTEAD.get(name, "leave it out"))
 
 
 def service_problems(loaded: Loaded, folder: Path) -> list[SolventError]:

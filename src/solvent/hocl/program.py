@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.errors import Misuse, ProgramError, SyntaxProblem
+from solvent.errors import Misuse, ProgramError, SyntaxProblem, unread_file
 from solvent.hocl.process_settings import deep_stack
 from solvent.lang.evaluate import lower_molecules, lower_program
 from solvent.lang.functions import Functions
@@ -109,11 +109,10 @@ def read_text(path: str | Path) -> str:
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - spares the import of pathlib at every start
             data = file.read(MAX_CHARACTERS * 4 + 1)
-    except OSError as error:
-        raise Misuse("H304", f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        # A path with a null character, or with half of a surrogate pair.
-        raise Misuse("H304", f"cannot read {path}: {error}") from None
+    except (OSError, ValueError) as error:
+        # The latter for a path with a null character, or with half of a surrogate pair.
+        message, hint = unread_file(path, error)
+        raise Misuse("H304", message, hint=hint) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -186,7 +186,7 @@ def test_problems_of_json_files(text: str, problem: str) -> None:
 @pytest.mark.parametrize(
     "content, message",
     [
-        (None, "cannot read"),
+        (None, "there is no file"),
         (b"\xff\xfe\x00", "is not UTF-8 text"),
     ],
 )
@@ -202,7 +202,7 @@ def test_files_that_cannot_be_read(content: bytes | None, message: str, tmp_path
 def test_an_unknown_suffix_is_a_problem() -> None:
     """A file whose name says nothing is refused, with the suffixes that say something."""
     assert problem_of("", "w.txt") == (
-        "W100  `w.txt` does not say what it is (workflow files end in .yaml, .yml, .json, .hocl or .py)"
+        "W100  `w.txt` is not the name of a workflow file (workflow files end in .yaml, .yml, .json, .hocl or .py)"
     )
 
 

@@ -80,7 +80,7 @@ def test_places_of_tasks(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
     """No file, no Python, no workflow and an error on the way are told apart, with the line where there is one."""
-    assert _refused(tmp_path / "missing.py").code == "W158"
+    assert _refused(tmp_path / "missing.py").code == "W100"
     assert _refused(_write(tmp_path, "x = 1\n")).code == "W159"
     syntax = _refused(_write(tmp_path, "x = 1\ndef (:\n"))
     assert (syntax.code, syntax.span and syntax.span.line) == ("W158", 2)

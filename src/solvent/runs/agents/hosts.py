@@ -36,6 +36,8 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _SHOWN = "docs/how-to/agents.md shows such a file"
 _STEP = re.compile(r"\.[^.\[]+|\[\d+\]")
 _UNKNOWN = re.compile(r"unknown field `([^`]+)`")
+_MAX_LINES = 20
+"""How many lines of a log are searched for an error."""
 _SSH_FAILED = 255
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:%@-]*")
 
@@ -168,11 +170,12 @@ def _what_to_do(host: Host, code: int) -> str:
 
 
 def last_words(host: Host) -> str:
-    """Give the last line that the agents of a host have written, for people who ask why they are not there."""
+    """Return the last error that the agents of a host wrote, or else their last line."""
     folder = f"cd {_folder(host)} && " if host.folder else ""
-    script = f"{folder}tail -q -n 1 $(ls -t {LOGS}/agent-{shlex.quote(host.label)}-*.log | head -n 1)"
+    script = f"{folder}tail -q -n {_MAX_LINES} $(ls -t {LOGS}/agent-{shlex.quote(host.label)}-*.log | head -n 1)"
     _, out, _ = _over_ssh(host, script, "")
-    return out.strip()
+    lines = [line for line in out.splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if line.startswith("error[")), lines[-1] if lines else "").strip()
 
 
 def _script(host: Host, more: tuple[str, ...]) -> str:

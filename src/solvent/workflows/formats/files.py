@@ -13,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solvent.errors import WorkflowProblem
+from solvent.errors import WorkflowProblem, unread_file
 from solvent.source import Source
 from solvent.workflows.formats.yaml.reader import read_tree
 from solvent.workflows.formats.yaml.tree import tree_of
@@ -32,18 +32,18 @@ MAX_CHARACTERS = 512 * 1024 * 1024
 def load(path: str | Path, *, scale: float = 1.0) -> Loaded:
     """Read a workflow file; `scale` multiplies the recorded durations of a trace."""
     path = Path(path)
-    _check_suffix(path)
     try:
-        if path.stat().st_size > MAX_CHARACTERS:
+        size = path.stat().st_size
+        _check_suffix(path)
+        if size > MAX_CHARACTERS:
             raise WorkflowProblem("W100", f"`{path}` is longer than {MAX_CHARACTERS:,} bytes")
         text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise WorkflowProblem("W100", f"cannot read `{path}`: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise WorkflowProblem("W100", f"`{path}` is not UTF-8 text") from error
-    except ValueError as error:
-        # A path with a null character, or with half of a surrogate pair.
-        raise WorkflowProblem("W100", f"cannot read `{path}`: {error}") from error
+    except (OSError, ValueError) as error:
+        # The latter for a path with a null character, or with half of a surrogate pair.
+        message, hint = unread_file(path, error)
+        raise WorkflowProblem("W100", message, hint=hint) from error
     return load_text(text, name=str(path), scale=scale)
 
 
@@ -80,5 +80,5 @@ def write(workflow: Workflow, *, suffix: str) -> str:
 
 def _check_suffix(path: Path) -> None:
     if path.suffix not in SUFFIXES:
-        message = f"`{path.name}` does not say what it is"
+        message = f"`{path.name}` is not the name of a workflow file"
         raise WorkflowProblem("W100", message, hint=f"workflow files end in {', '.join(SUFFIXES)} or .py")

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solvent.errors import SolventError, WorkflowProblem, exception_text, user_frames
+from solvent.errors import SolventError, WorkflowProblem, exception_text, unread_file, user_frames
 from solvent.workflows.formats.python.builder import line_span
 from solvent.workflows.formats.python.callables import WorkflowFunction
 from solvent.workflows.formats.python.import_guard import importing
@@ -35,8 +35,8 @@ def load_python(path: str | Path, name: str | None = None) -> Workflow:
     - `path`: the file, or `"flows.py:pipeline"` to name the workflow, too.
     - `name`: which workflow, if the file has several.
 
-    Raises `SolventError`: W158 if the file cannot be imported, W159 if it has no such workflow, W205 if the workflow
-    function raises.
+    Raises `WorkflowProblem`: W100 if there is no such file, W158 if it cannot be imported, W159 if it has no such
+    workflow, W205 if the workflow function raises.
 
     >>> from pathlib import Path
     >>> from solvent import load_python, run
@@ -95,7 +95,8 @@ def _split(path: Path, name: str | None) -> tuple[Path, str | None]:
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise WorkflowProblem("W158", f"there is no file `{path}`")
+        message, hint = unread_file(path, FileNotFoundError())
+        raise WorkflowProblem("W100", message, hint=hint)
     place = path.resolve()
     name = _module_name(place)
     spec = importlib.util.spec_from_file_location(name, place)
