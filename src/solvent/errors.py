@@ -316,11 +316,12 @@ class ReactionFailed(SolventError):
 
     def details(self) -> Sequence[str]:
         """Name the rule and what it had taken."""
-        return (f"rule: {self.rule}", f"reactants, back in the solution: {', '.join(self.reactants) or 'none'}")
+        taken = ", ".join(self.reactants) or "none"
+        return (f"rule: {self.rule}", f"it took these molecules and put them back: {taken}")
 
 
 class LimitReached(SolventError):
-    """A limit was met before the solution was inert (H5xx). The molecules stay in the solution, which can be run again.
+    """A limit was reached before the run was over (H5xx). The molecules stay in the solution, which can be run again.
 
     >>> from solvent import LimitReached, hocl
     >>> solution = hocl.parse("<1, replace x::int by x + 1>").solution()
@@ -328,7 +329,7 @@ class LimitReached(SolventError):
     ...     hocl.react(solution, max_reactions=10)
     ... except LimitReached as error:
     ...     print(error.code, error.message, 11 in solution)
-    H501 not inert after 10 reactions True
+    H501 still reacting after 10 reactions True
     """
 
     exit_code = 3
@@ -349,6 +350,8 @@ class Interrupted(LimitReached):
     exit_code = INTERRUPTED
 
 
+LIMIT_HINT = "allow more: {}; if it should have ended, `solvent trace FILE` shows which rules keep reacting"
+"""What to do when a program has met a limit, which an option raises."""
 _MAX_NAME = 200
 """Longer names are not compared: that takes quadratic time."""
 _MAX_FRAMES = 10

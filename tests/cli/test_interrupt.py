@@ -165,7 +165,7 @@ def test_limit_on_seconds_of_a_loop(tmp_path: Path) -> None:
     """A loop that never ends stops at its limit, with exit code 3."""
     result = solvent("run", controlled.put(tmp_path, controlled.ENDLESS), "--max-seconds", "1")
     assert (result.code, result.out) == (3, "")
-    assert "error[H502]: not done after 1 second" in result.err
+    assert "error[H502]: time limit of 1 s reached" in result.err
 
 
 def test_long_loop_is_told_in_numbers(tmp_path: Path) -> None:

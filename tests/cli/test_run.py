@@ -60,7 +60,7 @@ def test_program_that_never_ends_meets_its_limit(file: Path, limit: tuple[str, s
     result = solvent("run", file, *limit)
     assert result.code == 3
     assert result.out.startswith("<COUNT:")
-    assert "not inert after" in result.err
+    assert "still reacting after" in result.err
 
 
 def test_stopped_command_calls_what_was_registered_for_its_end(file: Path) -> None:

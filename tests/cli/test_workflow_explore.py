@@ -88,7 +88,10 @@ def test_service_that_is_no_function(tmp_path: Path) -> None:
     file = tmp_path / "flow.yaml"
     file.write_text("services: {s: {shell: touch called}}\ntasks: {A: {service: s}}\n")
     result = solvent("explore", file)
-    assert (result.code, "error[W142]: the service `s` is no Python function" in result.err) == (2, True)
+    assert (
+        result.code,
+        "the service `s` is not a Python function" in result.err,
+    ) == (2, True)
     assert not (tmp_path / "called").exists()
 
 
@@ -284,4 +287,4 @@ def test_alternative_that_cannot_be_explored_is_refused(tmp_path: Path, text: st
     """An alternative of several tasks is not explored, and not counted wrongly."""
     result = solvent("explore", controlled.put(tmp_path, text))
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("error[W142]: the alternative `spare` ")
+    assert result.err.startswith("error[W142]: cannot explore this workflow: the alternative `spare` ")

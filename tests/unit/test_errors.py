@@ -38,13 +38,13 @@ def test_error_without_a_place() -> None:
 def test_failed_reaction_names_rule_and_reactants() -> None:
     """A failed reaction shows its rule and what is back in the solution."""
     error = ReactionFailed("H401", "division by zero", rule="halve", reactants=["1", "2"])
-    assert error.show().splitlines()[1:] == ["  rule: halve", "  reactants, back in the solution: 1, 2"]
+    assert error.show().splitlines()[1:] == ["  rule: halve", "  it took these molecules and put them back: 1, 2"]
 
 
 def test_failed_reaction_without_reactants() -> None:
     """A failed reaction that took nothing says so."""
     error = ReactionFailed("H402", "no", rule="r", reactants=[])
-    assert error.details()[1] == "reactants, back in the solution: none"
+    assert error.details()[1] == "it took these molecules and put them back: none"
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ class Desks:
             if not reactions:
                 return key
             if count > max_reactions:
-                raise LimitReached("H501", f"not inert after {max_reactions} reactions")
+                raise LimitReached("H501", f"still reacting after {max_reactions} reactions")
 
     def lay(self, key: Key) -> Desk | None:
         """Lay a state out; not where there are solutions or endless molecules in it, nor for rules that wait."""

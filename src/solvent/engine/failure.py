@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from solvent.engine.compile import Entry
 
 
+def _hint(message: str) -> str:
+    """Return how to keep a rule from what it cannot compute."""
+    if message == "division by zero":
+        return "add a condition to the rule, such as `if y != 0`"
+    if message.startswith(("cannot ", "expected ")):
+        return "let the rule take only what fits: by a type, such as `x::int`, or by a condition, `if ...`"
+    return "add a condition to the rule, `if ...`, so that it reacts only where this can be computed"
+
+
 def reaction_failed(
     error: BaseException, entry: Entry, match: Any, molecule: Any, reactants: list[Any] | None = None
 ) -> SolventError:
@@ -38,5 +47,5 @@ def reaction_failed(
         rule=short_rule(entry.rule),
         reactants=[print_molecule(one) for one in reactants],
         span=span,
-        hint="guard it with a condition: `if ...`" if known else "",
+        hint=_hint(message) if known else "",
     )

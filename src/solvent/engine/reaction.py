@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Row, in_order
-from solvent.errors import LimitReached
+from solvent.errors import LIMIT_HINT, LimitReached
 from solvent.lang.printer import print_molecule, short_rule
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Reacting:
     def _check_limits(self) -> None:
         if self.max_reactions is not None and self.reactions >= self.max_reactions:
             raise LimitReached(
-                "H501", f"not inert after {self.reactions} reactions", hint="allow more: --max-reactions"
+                "H501", f"still reacting after {self.reactions} reactions", hint=LIMIT_HINT.format("--max-reactions")
             )
 
     def _poll_sometimes(self) -> None:

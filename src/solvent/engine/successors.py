@@ -199,8 +199,8 @@ def _take(
     if stepper.flights:
         for flight in stepper.flights:
             flight.coroutine.close()
-        message = f"`{entry.code.title}` calls an asynchronous function, and what it answers cannot be explored"
-        raise Misuse("H313", message, hint="explore with a function that answers at once")
+        message = f"cannot explore this program: `{entry.code.title}` calls an asynchronous function"
+        raise Misuse("H313", message, hint="explore it with an ordinary function instead")
 
 
 __all__ = ["Opened", "Opener", "replay", "successors"]

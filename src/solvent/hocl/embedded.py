@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from solvent.engine.reaction import POLL_MASK, Flight, Reaction, Stopped
 from solvent.engine.reactor import Reactor
-from solvent.errors import Interrupted, LimitReached, Misuse
+from solvent.errors import LIMIT_HINT, Interrupted, LimitReached, Misuse
 from solvent.hocl.process_settings import deep_stack, interruptible
 from solvent.hocl.program import Program
 from solvent.lang.molecule import check_printable
@@ -194,8 +194,8 @@ class Run:
             raise KeyboardInterrupt from None
         seconds = time.perf_counter() - self.started
         if self.max_seconds is not None and seconds > self.max_seconds:
-            message = f"not inert after {self.max_seconds:g} seconds"
-            raise LimitReached("H502", message, hint="allow more: --max-seconds") from None
+            message = f"still reacting after {self.max_seconds:g} seconds"
+            raise LimitReached("H502", message, hint=LIMIT_HINT.format("--max-seconds")) from None
         raise Interrupted("H504", "interrupted before the solution was inert") from None
 
     async def _wait_for_flights(self) -> None:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Workflow
 
+_TRY = "explore a copy of the workflow {}"
+"""What to do about a workflow that cannot be explored."""
 _RES, _ERR, _GATE, _RUNS, _END = Symbol("RES"), Symbol("ERR"), Symbol("GATE"), Symbol("RUNS"), Symbol("ENDED")
 _ARG, _REPLACED, _LOST, _SEEN = map(Symbol, ("ARG", "REPLACED", "LOST", "SEEN"))
 _WITHDRAWN, _COLLECT, _PART, _COLLECTED = map(Symbol, ("WITHDRAWN", "COLLECT", "PART", "COLLECTED"))
@@ -329,15 +331,19 @@ def _check_signals(workflow: Workflow, signals: Sequence[tuple[str, Any]]) -> No
 def _refuse_resources(workflow: Workflow) -> None:
     for task in workflow.tasks:
         for claim in task.claims:
-            message = f"what `{task.name}` answers depends on the resource `{claim.resource}`, and cannot be explored"
-            raise WorkflowProblem("W142", message, hint="explore a workflow whose tasks pass on results instead")
+            message = f"cannot explore this workflow: `{task.name}` claims the resource `{claim.resource}`"
+            raise WorkflowProblem(
+                "W142", message, hint=_TRY.format("whose tasks pass on results instead of claiming a resource")
+            )
 
 
 def _refuse_alternatives(workflow: Workflow) -> None:
     """Refuse alternatives of a workflow without control flow that one with it cannot have: it is explored as such."""
     for name, why in unfit_alternatives(workflow):
-        message = f"the alternative `{name}` {why}, and cannot be explored"
-        raise WorkflowProblem("W142", message, hint="explore a workflow in which one task stands in for one other")
+        message = f"cannot explore this workflow: the alternative `{name}` {why}"
+        raise WorkflowProblem(
+            "W142", message, hint=_TRY.format("in which each alternative replaces one task by one other")
+        )
 
 
 def _functions(workflow: Workflow, folder: Path | None) -> dict[str, Callable[..., Any]]:
@@ -345,8 +351,10 @@ def _functions(workflow: Workflow, folder: Path | None) -> dict[str, Callable[..
     found = {}
     for service in workflow.services:
         if service.kind != "python":
-            message = f"the service `{service.name}` is no Python function, and what it answers cannot be explored"
-            raise WorkflowProblem("W142", message, hint="explore a workflow whose services are functions")
+            message = f"cannot explore this workflow: the service `{service.name}` is not a Python function"
+            raise WorkflowProblem(
+                "W142", message, hint=_TRY.format(f"in which a Python function takes the place of `{service.name}`")
+            )
         function = function_of(service, folder)
         found[service.name] = _awaited(function) if is_asynchronous(function) else function
     return found

@@ -87,7 +87,7 @@ def condition_of(what: str, text: str) -> Expression:
     try:
         condition = rule(f"replace RES : result by ERR if ({text})", functions=_FUNCTIONS).node.condition
     except SolventError as error:
-        raise WorkflowProblem("W130", f"{what} does not read as HOCL: {error.message}", hint=error.hint) from None
+        raise WorkflowProblem("W130", f"{what} is not valid HOCL: {error.message}", hint=error.hint) from None
     assert condition is not None
     return condition
 

@@ -26,6 +26,7 @@ from solvent.services import Caller, cancelled
 from solvent.services.failure import Told
 from solvent.services.observer import observer_within
 from solvent.workflows.model import Workflow
+from solvent.workflows.value_checks import refuse_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +48,9 @@ def make_hocl(service: Service, caller: Caller) -> Callable[[Attempt], None]:
     """Make the launch of a HOCL program."""
     program = load(_path(service, caller.folder), functions=Functions())
     wanted = service.options.get("result")
-    unknown = sorted(set(service.options) - {"result"})
-    if unknown or not (wanted is None or isinstance(wanted, str)):
-        problem = f"there is no option `{unknown[0]}`" if unknown else f"its result cannot be `{wanted}`"
+    refuse_options("W184", service, {"result"})
+    if not (wanted is None or isinstance(wanted, str)):
+        problem = f"its result cannot be `{wanted}`"
         raise WorkflowProblem("W184", f"service `{service.name}`: {problem}", hint="`options: {result: SUM}`")
 
     def call(*arguments: Any, **keywords: Any) -> Any:

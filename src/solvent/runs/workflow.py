@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 _RES, _ERR, _GOT, _FAULT = Symbol("RES"), Symbol("ERR"), Symbol("GOT"), Symbol("FAULT")
 _STATES = {Symbol("OPEN"): "waiting", Symbol("GONE"): "replaced"}
 LOOK_EVERY = 0.1
+_MAX_NAMED = 5
 
 
 FUNCTIONS = workflow_functions(**HOST)
@@ -203,7 +204,17 @@ class WorkflowRun:
     def _stopped(self) -> LimitReached:
         if self._should_stop is not None and self._should_stop():
             return Interrupted("H504", "interrupted before the workflow was done")
-        return LimitReached("H502", f"not done after {self._max_seconds:g} seconds", hint="allow more: --max-seconds")
+        limit = f"time limit of {self._max_seconds:g} s reached"
+        running = sorted({name for name, _ in self._out.values()})
+        if not running:
+            return LimitReached("H502", f"{limit} before the workflow was done", hint="allow more: --max-seconds")
+        named = ", ".join(f"`{name}`" for name in running[:_MAX_NAMED])
+        more = f" and {len(running) - _MAX_NAMED} more" if len(running) > _MAX_NAMED else ""
+        hint = "allow more: --max-seconds"
+        most = max(running, key=lambda name: self.report.calls.get(name, 0))
+        if self.report.calls.get(most, 0) > 1 and self._tasks[most].each is None:
+            hint += f"; `{most}` was called {self.report.calls[most]:,} times: check the condition that ends its loop"
+        return LimitReached("H502", f"{limit} while {named}{more} ran", hint=hint)
 
     def _take_off(self, caller: Caller, flight: Flight) -> None:
         call: Call = flight.coroutine.send(None)

@@ -30,6 +30,7 @@ from urllib.parse import quote, urlencode
 from solvent.errors import WorkflowProblem, install_hint
 from solvent.services.failure import MAX_OUTPUT, Told, one_line
 from solvent.services.substitution import NoArgument, fill, names_in, text_of
+from solvent.workflows.value_checks import refuse_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,17 +90,14 @@ def make_http(service: Service, caller: Host) -> Callable[[Attempt], None]:
 
 
 def _check(service: Service) -> None:
-    unknown = sorted(set(service.options) - _OPTIONS)
+    refuse_options("W182", service, _OPTIONS)
     problem = ""
     if not service.target.startswith(("http://", "https://", "{")):
         problem = f"`{_told(service.target)}` is not an HTTP address"
-    elif unknown:
-        problem = f"there is no option `{unknown[0]}`"
     elif not isinstance(service.options.get("headers", {}), dict):
         problem = "`headers` must be a mapping of names to values"
     if problem:
-        hint = f"options are {', '.join(sorted(_OPTIONS))}"
-        raise WorkflowProblem("W182", f"service `{service.name}`: {problem}", hint=hint)
+        raise WorkflowProblem("W182", f"service `{service.name}`: {problem}")
 
 
 def _result(answer: Answer) -> Any:

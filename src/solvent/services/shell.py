@@ -49,6 +49,7 @@ from solvent.services.current_call import begun, sealed
 from solvent.services.failure import MAX_OUTPUT, cause_of, one_line, tail
 from solvent.services.guard import GUARD
 from solvent.services.substitution import NoArgument, command_of, fill, text_of
+from solvent.workflows.value_checks import refuse_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -317,13 +318,11 @@ def make_shell(service: Service, caller: Host) -> Callable[[Attempt], None]:
 def _check(service: Service) -> None:
     """Refuse invalid options."""
     options = service.options
-    unknown = sorted(set(options) - _OPTIONS)
+    refuse_options("W180", service, _OPTIONS)
     result = options.get("result", "stdout")
     problem = ""
     if not service.target.strip():
         problem = "the command is empty"
-    elif unknown:
-        problem = f"there is no option `{unknown[0]}`"
     elif not isinstance(result, str) or (result not in _RESULTS and not result.startswith("file:")):
         problem = f"there is no result `{result}`"
     elif not isinstance(options.get("env", {}), dict):
@@ -332,7 +331,7 @@ def _check(service: Service) -> None:
         raise WorkflowProblem(
             "W180",
             f"service `{service.name}`: {problem}",
-            hint=f"options are {', '.join(sorted(_OPTIONS))}; results are {', '.join(_RESULTS)}, file:PATH",
+            hint=f"results are {', '.join(_RESULTS)} and file:PATH" if "result" in problem else "",
         )
 
 

@@ -4,7 +4,7 @@
     W121  an unknown task                   W127  an alternative that could never apply
     W122  an unknown input                  W128  a task of an alternative that the normal workflow needs
     W123  an unknown service                W129  an alternative that needs what it replaces
-    W124  two of one name                   W130  a condition that does not read as HOCL
+    W124  two of one name                   W130  a condition that is not valid HOCL
     W125  a composition over what is no     W131  an input that an inner workflow does not have
           list, or no argument              W132  an input that an inner workflow is not given
     W136  a name that is empty              W135  two alternatives for one task and outcome

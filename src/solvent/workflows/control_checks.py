@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from solvent.workflows.places import Key, Report
 
 _FUNCTIONS = Functions()
+_EXAMPLE = "compare the result, such as `result < 0.9`"
+_PREDICATE = "for a function of your own, write `predicate: module:function` instead of the condition"
+_ONLY_RESULT = "a condition can use `result` and the functions of HOCL"
 
 
 def check_condition(what: str, when: str, key: Key, report: Report) -> None:
@@ -41,14 +44,29 @@ def check_condition(what: str, when: str, key: Key, report: Report) -> None:
         source = Source(f"<replace result by 1 if ({when}\n)>", "when")
         resolve(parse_program(source), source, _FUNCTIONS)
     except ProgramError as error:
-        does = "does not read as HOCL" if error.code.startswith("H1") else "is wrong"
-        report.add("W130", f"the condition of {what} {does}: {error.message}", key, hint=error.hint)
+        message, hint = _wrong_condition(what, when, error)
+        report.add("W130", message, key, hint=hint)
         return
     if isinstance(found, ListNode | TupleNode | SolutionNode) or (
         isinstance(found, Literal) and not isinstance(found.value, bool)
     ):
-        message = f"the condition of {what} is never true or false: `{when}`"
-        report.add("W130", message, key, hint="compare the result: `result < 0.9`")
+        message = f"the condition of {what} is neither true nor false: `{when}`"
+        report.add("W130", message, key, hint=_EXAMPLE)
+
+
+def _wrong_condition(what: str, when: str, error: ProgramError) -> tuple[str, str]:
+    """Return the message and the hint for a condition that is not HOCL or names something unknown."""
+    name = error.message.split("`")[1] if error.code in ("H203", "H204") else ""
+    if error.code == "H203":
+        return f"the condition of {what} uses `{name}`, which is unknown: `{when}`", error.hint or _ONLY_RESULT
+    if error.code == "H204":
+        hint = error.hint if "did you mean" in error.hint else _PREDICATE
+        return f"the condition of {what} calls `{name}`, which is unknown: `{when}`", hint
+    why = f": {error.message}"
+    # What the parser says of parentheses and of the end is about the text around the condition.
+    if error.code == "H109" or error.message.endswith("found `)`"):
+        why = ": something is missing at its end" if not when.rstrip().endswith(")") else ""
+    return f"the condition of {what} is not valid HOCL: `{when}`{why}", _EXAMPLE
 
 
 JOINS = ("all", "any", "first", "active")
@@ -253,7 +271,7 @@ def _check_tests(task: Task, control: Control, report: Report) -> None:
         if test.when is not None and test.predicate is None:
             check_condition(what, test.when, key, report)
         elif test.predicate is None:
-            report.add("W130", f"the condition of {what} says nothing", key, hint='write `when: "result < 0.9"`')
+            report.add("W130", f"the condition of {what} is empty", key, hint='write `when: "result < 0.9"`')
 
 
 # --- What it waits for.

@@ -14,6 +14,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from solvent.errors import WorkflowProblem, nearest
 from solvent.workflows.model import Policy, Value, names_in
 from solvent.workflows.rule_functions import MAX_NESTED
 
@@ -35,6 +36,18 @@ _NOWHERE: Key = ("input", "")
 _MAX_FORM = 60
 _WHOLE = ("retries", "concurrency", "max_lost")
 ABOVE_ZERO = ("timeout", "concurrency", "rate", "heartbeat")
+
+
+def refuse_options(code: str, service: Service, known: set[str]) -> None:
+    """Raise `WorkflowProblem` for an option that this kind of service does not have."""
+    for name in sorted(set(service.options) - known):
+        if name in Policy.__struct_fields__:
+            said = f"`{name}` does not belong in `options`"
+            hint = f"write it beside the service: `{{{service.kind}: ..., {name}: {service.options[name]}}}`"
+        else:
+            said = f"there is no option `{name}`"
+            hint = nearest(name, known) or f"options are {', '.join(sorted(known))}"
+        raise WorkflowProblem(code, f"service `{service.name}`: {said}", hint=hint)
 
 
 def check_values(workflow: Workflow, report: Report) -> None:

@@ -94,7 +94,7 @@ def test_solution_runs_to_inertia(text: str, final: str) -> None:
 
 def test_run_has_its_limit() -> None:
     """A solution that goes on for ever is stopped."""
-    with pytest.raises(solvent.LimitReached, match="not inert after 10 reactions"):
+    with pytest.raises(solvent.LimitReached, match="still reacting after 10 reactions"):
         Opener().run(solvent.hocl.parse("let up = replace N:n by N:(n + 1) in <N:0, up>").solution(), 10)
 
 

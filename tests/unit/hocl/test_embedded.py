@@ -80,7 +80,7 @@ def test_limit_of_time(seed: int | None) -> None:
     solution = solvent.hocl.parse(UP).solution()
     with pytest.raises(solvent.LimitReached) as caught:
         solvent.hocl.react(solution, max_seconds=0.1, seed=seed)
-    assert (caught.value.code, caught.value.message) == ("H502", "not inert after 0.1 seconds")
+    assert (caught.value.code, caught.value.message) == ("H502", "still reacting after 0.1 seconds")
     assert len(solution) == 2
 
 

@@ -130,7 +130,10 @@ def test_anchors_and_merge_keys() -> None:
 @pytest.mark.parametrize(
     "text, problem",
     [
-        ("tasks: [", "W101 w.yaml:1:8 this is not YAML: did not find expected node content"),
+        ("tasks: [", "W101 w.yaml:1:8 this is not YAML: `[` is not closed (add `]`)"),
+        ("tasks:\n  A: {in: [1]\n  B: {in: [2]}\n", "W101 w.yaml:2:6 this is not YAML: `{` is not closed (add `}`)"),
+        ("tasks: {A: {in: [1} }", "W101 w.yaml:1:17 this is not YAML: `[` is not closed (add `]`)"),
+        ("tasks: {A: {} B: {}}", "W101 w.yaml:1:15 this is not YAML: did not find expected ',' or '}'"),
         ("", "W104  there is no workflow here (a workflow has `tasks:`)"),
         ("3", "W104 w.yaml:1:1 a workflow must be a mapping, not a number"),
         ("tasks:\n  A: {service: s}\n  A: {service: t}\n",
@@ -170,7 +173,7 @@ def test_problems_of_yaml_files(text: str, problem: str) -> None:
 @pytest.mark.parametrize(
     "text, problem",
     [
-        ('{"tasks": [}', "W101 w.json:1:12 this is not JSON: Expecting value"),
+        ('{"tasks": [}', "W101 w.json:1:11 this is not JSON: `[` is not closed (add `]`)"),
         ('{"tasks": {"A": {"service": "s"},\n "A": {"service": "s"}}}',
          "W102 w.json:2:2 `A` stands here a second time (give one of them another name, or take it out)"),
         ('{"tasks": {"A": {"service": "s", "in": [1, {"from": 2.5}]}}}',

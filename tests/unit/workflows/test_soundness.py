@@ -159,7 +159,7 @@ INSTANCES = [
     ),
     (
         Many(Value(2), enough=Test("result +")),
-        "W130 the condition of `A` for enough results does not read as HOCL: expected a molecule, found `)`",
+        "W130 the condition of `A` for enough results is not valid HOCL: `result +`: something is missing at its end",
     ),
 ]
 

@@ -9,7 +9,7 @@ import select
 import time
 from typing import TYPE_CHECKING, NoReturn
 
-from solvent.errors import LimitReached, NodeProblem, ReactionFailed, SolventError
+from solvent.errors import LIMIT_HINT, LimitReached, NodeProblem, ReactionFailed, SolventError
 from solvent.runs.nodes.collecting import texts_of
 from solvent.runs.nodes.control import (
     AskStatus,
@@ -170,8 +170,8 @@ class Launcher:
         if self._began_at is not None and self._max_seconds is not None:
             seconds = self._max_seconds - (time.monotonic() - self._began_at)
             if seconds <= 0:
-                message = f"not inert after {self._max_seconds:g} seconds"
-                raise LimitReached("H502", message, hint="allow more: --max-seconds")
+                message = f"still reacting after {self._max_seconds:g} seconds"
+                raise LimitReached("H502", message, hint=LIMIT_HINT.format("--max-seconds"))
         nodes = {line.fileno(): node for node, line in self._lines.items()}
         for number in select.select(list(nodes), [], [], seconds)[0]:
             self._hear(nodes[number])

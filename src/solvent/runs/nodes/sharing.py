@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from solvent.errors import LimitReached, Misuse, NodeProblem, StoreError
+from solvent.errors import LIMIT_HINT, LimitReached, Misuse, NodeProblem, StoreError
 from solvent.hocl.process_settings import deep_stack
 from solvent.hocl.program import Program, parse
 from solvent.lang.solution import Solution
@@ -199,8 +199,8 @@ class _Waiting:
                     self._look_for_members()
                     left = tick if until is None else min(tick, until - time.monotonic())
                     if left <= 0:
-                        message = f"not inert after {max_seconds:g} seconds"
-                        raise LimitReached("H502", message, hint="allow more: --max-seconds")
+                        message = f"still reacting after {max_seconds:g} seconds"
+                        raise LimitReached("H502", message, hint=LIMIT_HINT.format("--max-seconds"))
                     watch.wait(left)
                 except StoreError as error:
                     if error.code != "E409" or error.is_lasting:

@@ -66,6 +66,53 @@ class Tree:
         """Raise a problem about a place in the text."""
         raise WorkflowProblem(code, message, span=Span(self.source, at, at + 1 if end is None else end), hint=hint)
 
+    def _fail_unclosed(self, at: int | None) -> None:
+        """Raise a problem about a bracket that is not closed, where it is opened; nothing if there is none."""
+        if at is not None:
+            opening = self.source.text[at]
+            message = f"this is not {self.language}: `{opening}` is not closed"
+            self.fail("W101", message, at=at, hint=f"add `{_CLOSING[opening]}`")
+
+
+_CLOSING = {"{": "}", "[": "]"}
+_FLOWS = ("while parsing a flow mapping", "while parsing a flow sequence")
+_NODE = "while parsing a flow node"
+"""How libyaml names the inside of brackets, and what it looks for there."""
+_JSON_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_FLOW_PARTS = re.compile(
+    r"""(?:(?<=[\[{,:\s])(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'))|(?<=\s)\#[^\n]*|[\[\]{}]""", re.DOTALL
+)
+"""Quoted texts, comments and brackets inside of brackets of YAML."""
+
+
+def _unclosed(parts: re.Pattern[str], text: str, end: int) -> int | None:
+    """Return where the bracket is opened that is open at the end of the text, or closed there by another kind."""
+    opened: list[int] = []
+    for part in parts.finditer(text, 0, end):
+        if part[0] in _CLOSING:
+            opened.append(part.start())
+        elif part[0] in "]}" and opened:
+            opened.pop()
+    rest = text[end:].strip()
+    if not opened or (rest and (rest[0] not in "]}" or rest[0] == _CLOSING[text[opened[-1]]])):
+        return None
+    return opened[-1]
+
+
+def _unclosed_flow(text: str, start: int) -> int | None:
+    """Return `start`, where a bracket is opened, if none of its kind closes it."""
+    opened = ""
+    for part in _FLOW_PARTS.finditer(text, start):
+        if part[0] in _CLOSING:
+            opened += part[0]
+        elif part[0] in "]}":
+            if _CLOSING[opened[-1]] != part[0]:
+                return start
+            opened = opened[:-1]
+            if not opened:
+                return None
+    return start
+
 
 # --- JSON.
 
@@ -80,6 +127,7 @@ class JsonTree(Tree):
         try:
             self.data = json.loads(source.text, object_pairs_hook=self._mapping)
         except json.JSONDecodeError as error:
+            self._fail_unclosed(_unclosed(_JSON_PARTS, source.text, error.pos))
             self.fail("W101", f"this is not JSON: {error.msg}", at=min(error.pos, max(0, len(source.text) - 1)))
         except _Duplicate as error:
             self._fail_duplicate(error.args[0])
@@ -184,7 +232,11 @@ class YamlTree(Tree):
                 self._check_levels(yaml.parse(self.source.text, Loader=loader))
             return yaml.compose(self.source.text, Loader=loader)
         except yaml.MarkedYAMLError as error:
+            if error.context in _FLOWS and error.context_mark is not None:
+                self._fail_unclosed(_unclosed_flow(self.source.text, error.context_mark.index))
             mark = error.problem_mark or error.context_mark
+            if error.context == _NODE and mark is not None:
+                self._fail_unclosed(_unclosed(_FLOW_PARTS, self.source.text, mark.index))
             at = min(mark.index if mark else 0, max(0, len(self.source.text) - 1))
             self.fail("W101", f"this is not YAML: {error.problem or error.context}", at=at, hint=_hint(error.problem))
         except yaml.reader.ReaderError as error:
