@@ -317,7 +317,7 @@ class ReactionFailed(SolventError):
     def details(self) -> Sequence[str]:
         """Name the rule and what it had taken."""
         taken = ", ".join(self.reactants) or "none"
-        return (f"rule: {self.rule}", f"it took these molecules and put them back: {taken}")
+        return (f"rule: {self.rule}", f"it took these molecules and put them back: {taken}", *self.frames)
 
 
 class LimitReached(SolventError):
@@ -355,7 +355,8 @@ LIMIT_HINT = "allow more: {}; if it should have ended, `solvent trace FILE` show
 _MAX_NAME = 200
 """Longer names are not compared: that takes quadratic time."""
 _MAX_FRAMES = 10
-_INTERNAL = (__file__.removesuffix("errors.py"), "<frozen ")
+_INTERNAL = (__file__.removesuffix("errors.py"), "<frozen ", "<rule ")
+"""How the files of frames begin that are not the user's: ours, Python's own, and the code of compiled rules."""
 
 
 def install_hint(extra: str, package: str = "solvent") -> str:
@@ -406,6 +407,11 @@ def exception_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def is_internal(file: str) -> bool:
+    """Return whether a frame of this file is Solvent's or the interpreter's own, and not the user's."""
+    return file.startswith(_INTERNAL)
+
+
 def user_frames(error: BaseException) -> list[str]:
     """Return the lines of the traceback of a user's exception, without frames of Solvent and of Python's import."""
     # Few commands show a traceback, and the import takes a while.
@@ -414,7 +420,7 @@ def user_frames(error: BaseException) -> list[str]:
     found = [
         one
         for one in extract_tb(error.__traceback__)
-        if not one.filename.startswith(_INTERNAL) and not one.filename.endswith("importlib/__init__.py")
+        if not is_internal(one.filename) and not one.filename.endswith("importlib/__init__.py")
     ]
     lines: list[str] = []
     for at, one in enumerate(found):

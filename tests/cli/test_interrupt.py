@@ -106,7 +106,7 @@ def test_interrupted_workflow_says_what_is_done(tmp_path: Path, words: tuple[str
     code, out, err = interrupted_workflow(tmp_path, "python: own:hang", *words)
     assert (code, out) == (130, "first: [1, 2, 3]\n")
     assert "error[H504]: interrupted before the workflow was done" in err
-    assert "not done: odd, last\n" in err
+    assert "not done:\n  `odd` was running\n  `last` waits for `odd`\n" in err
 
 
 def test_interrupted_workflow_as_json(tmp_path: Path) -> None:

@@ -128,4 +128,4 @@ def test_a_result_that_memory_does_not_hold_twice_fails_its_task(tmp_path: Path,
         result = limited(tmp_path, *words)
         assert (result.code, result.out) == (1, "")
         assert "task `all_there_is` failed: MemoryError" in result.err
-        assert "not done: size" in result.err
+        assert "  `size` waits for `all_there_is`, which failed\n" in result.err

@@ -65,7 +65,7 @@ def test_ctrl_c_and_resume_lose_nothing(folder: Path, words: tuple[str, ...]) ->
     again = start(folder, "resume", *words[1:])
     code, out, err = finish(again)
     assert (code, out) == (0, "third: 3\n")
-    assert "nothing to resume: r has ended (done)" in err
+    assert "the run `r` is already done, " in err
 
 
 def test_logs_tell_what_happened(folder: Path) -> None:

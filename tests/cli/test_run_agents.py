@@ -46,7 +46,7 @@ def test_a_failure_is_told_as_in_one_process(tmp_path: Path) -> None:
     result = solvent("run", "flow.yaml", *AGENTS, *STORE, cwd=tmp_path)
     assert (result.code, result.out) == (1, "spare: 7\n")
     assert "task `odd` failed: ValueError: no such column" in result.err
-    assert "not done: sum" in result.err
+    assert "  `sum` waits for `odd`, which failed\n" in result.err
 
 
 def test_the_launcher_may_be_killed(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_all_agents_may_be_killed(tmp_path: Path) -> None:
     result = solvent("resume", "r1", *STORE, *AGENTS[:4], "--file", "flow.yaml", cwd=tmp_path)
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert calls(tmp_path) == sorted([*DONE, "gate", "gate"])
-    assert "2 of them made again" in solvent("status", "r1", *STORE, cwd=tmp_path).out
+    assert "2 of them repeated" in solvent("status", "r1", *STORE, cwd=tmp_path).out
 
 
 def test_ctrl_c_stops_the_agents_and_tells_how_to_go_on(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_run_of_agents_tells_what_was_called_again(tmp_path: Path) -> None:
     (tmp_path / "open").touch()
     with Command(*words, "--until", "r", cwd=tmp_path):
         watched = solvent("resume", "r", *STORE, cwd=tmp_path)
-        assert "5 calls and 2 made again" in watched.err
+        assert "5 calls and 2 repeated" in watched.err
     assert solvent("resume", "r", *STORE, "--format", "json", cwd=tmp_path).json["called_again"] == AGAIN
 
 

@@ -192,3 +192,19 @@ def test_exception_in_a_function_of_a_program(tmp_path: Path, what: str) -> None
     for command in ("run", "trace", "explore"):
         result = solvent(command, program, "--functions", functions)
         assert (result.code, "H999" in result.err) == (1, False), result.err
+
+
+@pytest.mark.parametrize("words", [(), ("--processes",), ("--agents", "1", "--store", "runs.db")], ids=" ".join)
+def test_traceback_of_a_service_begins_at_the_users_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A failed call is shown with the frames of the user's files and their lines, wherever it ran."""
+    file = tmp_path / "flow.py"
+    file.write_text(f"{HEAD}@service\ndef odd(x):\n    return x['a']\n@workflow\ndef f():\n    return odd({{}})\n")
+    result = solvent("run", file, *words, cwd=tmp_path)
+    said = result.err[result.err.index("task `odd` failed") :].splitlines()
+    assert said[:5] == [
+        "task `odd` failed: KeyError: 'a'",
+        "  traceback:",
+        f'  │   File "{file}", line 7, in odd',
+        "  │     return x['a']",
+        "  │ KeyError: 'a'",
+    ]

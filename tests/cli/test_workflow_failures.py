@@ -73,14 +73,16 @@ def test_service_that_prints_100_megabytes(tmp_path: Path, words: tuple[str, ...
 
 
 def test_command_that_fails_is_told_with_its_output(tmp_path: Path) -> None:
-    """The text summary names task, attempt, cause, output and molecules."""
+    """The text summary names task, attempt, cause, output and what waits; with --trace also the molecules."""
     text = one_task("shell: 'echo some trouble >&2; exit 3'", policy=", retries: 1, backoff: 0.01")
     result = solvent("run", put(tmp_path, "flow.yaml", text))
     assert (result.code, result.out) == (1, "")
     assert "task `odd` failed at attempt 2: exit code 3: some trouble\n" in result.err
     assert "  │ some trouble\n" in result.err
-    assert "  it holds: <ARG:" in result.err
-    assert "not done: last\n" in result.err
+    assert "not done:\n  `last` waits for `odd`, which failed\n" in result.err
+    assert result.err.splitlines()[-1].startswith("failed after ")
+    assert "<ARG:" not in result.err
+    assert "  molecules of the task: <ARG:" in solvent("run", tmp_path / "flow.yaml", "--trace").err
 
 
 def test_alternative_that_fails_too(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_stuck_run_says_who_waits(tmp_path: Path) -> None:
     file = controlled.put(tmp_path, controlled.STUCK)
     result = solvent("run", file)
     assert (result.code, result.out) == (1, "")
-    assert "error[W203]: stuck: nothing more can happen, and something still waits\n" in result.err
+    assert "error[W203]: the workflow is stuck: nothing runs, and these tasks still wait\n" in result.err
     assert "\n  `D` waits for `C`; `B` has arrived\n" in result.err
     as_json = solvent("run", file, "--format", "json")
     assert (as_json.code, as_json.json["stuck"]) == (1, ["`D` waits for `C`; `B` has arrived"])

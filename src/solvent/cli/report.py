@@ -12,6 +12,7 @@ from solvent.cli.render import counted, shortened, show_error, write, write_json
 from solvent.cli.task_states import MARKS, STATES, STYLES, repeatable
 from solvent.errors import WorkflowFailed
 from solvent.hocl.json_fields import error_as_json
+from solvent.runs.report import standing_for, state_of
 from solvent.values.text import form_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from solvent.cli.render import Piece
     from solvent.runs.report import Failed, Report
-    from solvent.workflows.model import Workflow
+    from solvent.workflows.model import Task, Workflow
 
 _MAX_TASKS = 40
 _MAX_FAILURES = 10
@@ -30,6 +31,7 @@ _MAX_VALUE = 4_000
 _MAX_CAUSE = 500
 _MAX_MOLECULES = 400
 _MAX_NAME = 40
+_MAX_TRACEBACK = 50
 _MAX_DEPTH = 100
 _MAX_WAITING = 20
 _STATE_WIDTH = 8
@@ -45,7 +47,7 @@ def write_report(workflow: Workflow, report: Report, options: Namespace, *, run:
         write_results(report)
         # A log in JSON contains nothing else.
         if getattr(options, "log_format", None) != "json":
-            _write_summary(workflow, report)
+            _write_summary(workflow, report, with_molecules=_asks_for_molecules(options))
     sys.stdout.flush()
 
 
@@ -94,12 +96,12 @@ class Stuck(WorkflowFailed):
     """Nothing more can happen, and something still waits."""
 
     def __init__(self, waiting: list[str], workflow: Workflow) -> None:
-        message = "stuck: nothing more can happen, and something still waits"
-        hint = "`solvent explore WORKFLOW` shows in which orders this happens"
+        message = "the workflow is stuck: nothing runs, and these tasks still wait"
+        hint = "`solvent explore WORKFLOW` shows the orders of tasks that lead here"
         names = {task.control.signal for task in workflow.tasks if task.control is not None and task.control.signal}
         missed = sorted(name for name in names if any(f"the signal `{name}`" in one for one in waiting))
         if missed:
-            hint = f"send it: --signal {missed[0]}"
+            hint = f"send the signal: --signal {missed[0]}"
         super().__init__("W203", message, hint=hint)
         self.waiting = waiting
 
@@ -139,14 +141,16 @@ def write_results(report: Report) -> None:
     sys.stdout.flush()
 
 
-def _write_summary(workflow: Workflow, report: Report) -> None:
+def _write_summary(workflow: Workflow, report: Report, *, with_molecules: bool) -> None:
     """Write a summary of a run to standard error."""
     _write_tasks(workflow, report)
     _write_adaptations(workflow, report.adaptations)
     for failed in report.failures[:_MAX_FAILURES]:
-        _write_failure(failed)
+        _write_failure(failed, with_molecules=with_molecules)
     if len(report.failures) > _MAX_FAILURES:
         _say(f"… and {len(report.failures) - _MAX_FAILURES:,} more failed; --format json lists them all")
+    if report.failures:
+        _say("  hint: fix the cause and run it again, or add an alternative, which takes over when the task fails")
     if report.error is not None:
         show_error(report.error)
     if report.stuck:
@@ -158,19 +162,44 @@ def _write_summary(workflow: Workflow, report: Report) -> None:
 
 
 def _write_end(workflow: Workflow, report: Report) -> None:
-    waiting = [task.name for task in workflow.tasks if report.states.get(task.name) in ("waiting", None)]
-    if waiting and not report.succeeded:
-        more = f" and {len(waiting) - _MAX_NAMES:,} more" if len(waiting) > _MAX_NAMES else ""
-        _say(f"not done: {', '.join(waiting[:_MAX_NAMES])}{more}")
+    if not report.succeeded:
+        _write_not_done(workflow, report)
     calls = counted(sum(report.calls.values()), "call")
     if again := sum(report.called_again.values()):
-        calls += f" and {again:,} made again"
+        calls += f" and {again:,} repeated"
     changes = counted(len(report.adaptations), "adaptation")
-    how: Piece = ("done", "bold green") if report.succeeded else ("not done", "bold red")
-    if report.is_cancelled:
-        how = ("cancelled", "bold red")
+    state = "stuck" if report.stuck and report.error is None else state_of(report)
+    how: Piece = (state, "bold green" if report.succeeded else "bold red")
     numbers = f"{counted(len(workflow.tasks), 'task')}, {calls}, {changes}, {counted(report.reactions, 'reaction')}"
     _say(how, f" after {report.seconds:.2f} s: {numbers}")
+
+
+def _write_not_done(workflow: Workflow, report: Report) -> None:
+    """Write which tasks have no result, and what each waits for."""
+    waiting = [task for task in workflow.tasks if report.states.get(task.name) in ("waiting", None)]
+    if not waiting:
+        return
+    _say("not done:")
+    for task in waiting[:_MAX_NAMES]:
+        _say(f"  `{task.name}` {_why_not_done(task, workflow, report)}")
+    if len(waiting) > _MAX_NAMES:
+        _say(f"  … and {len(waiting) - _MAX_NAMES:,} more")
+
+
+def _why_not_done(task: Task, workflow: Workflow, report: Report) -> str:
+    if report.calls.get(task.name):
+        return "was running"
+    applied = {one["alternative"] for one in report.adaptations}
+    missing = []
+    for source in task.sources:
+        name = standing_for(workflow, source, applied)
+        if report.states.get(name) != "done":
+            missing.append(f"`{name}`, which failed" if report.states.get(name) == "failed" else f"`{name}`")
+    if not missing:
+        return "was not started"
+    # Those that failed come last, so that "which failed" is read of the right task.
+    missing.sort(key=lambda one: one.endswith("failed"))
+    return f"waits for {' and '.join(missing)}"
 
 
 def _write_tasks(workflow: Workflow, report: Report) -> None:
@@ -228,16 +257,22 @@ def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) ->
         _say(f"  … and {counted(rest, 'more adaptation')}")
 
 
-def _write_failure(failed: Failed) -> None:
+def _asks_for_molecules(options: Namespace) -> bool:
+    """Return whether the user looks at molecules: by `--trace`, or in a concrete workflow, which consists of them."""
+    return bool(getattr(options, "trace", False) or getattr(options, "services", None))
+
+
+def _write_failure(failed: Failed, *, with_molecules: bool) -> None:
     attempts = f" at attempt {failed.attempts}" if failed.attempts > 1 else ""
     what = {"TIMEOUT": "took too long", "LOST": "was lost", "CONDITION": "was rejected"}.get(failed.kind, "failed")
     _say((f"task `{failed.task}` {what}{attempts}: ", "bold red"), shortened(failed.cause, _MAX_CAUSE))
     if failed.output:
-        _say("  the service's output ends with:")
-        for line in failed.output.splitlines()[-_MAX_NAMES:]:
+        is_traceback = failed.output.startswith('  File "')
+        _say("  traceback:" if is_traceback else "  the service's output ends with:")
+        for line in failed.output.splitlines()[-(_MAX_TRACEBACK if is_traceback else _MAX_NAMES) :]:
             _say(f"  │ {shortened(line)}")
-    if failed.molecules:
-        _say(f"  it holds: {shortened(failed.molecules, _MAX_MOLECULES)}")
+    if failed.molecules and with_molecules:
+        _say(f"  molecules of the task: {shortened(failed.molecules, _MAX_MOLECULES)}")
 
 
 def _say(*pieces: Piece) -> None:

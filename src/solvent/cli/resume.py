@@ -129,6 +129,12 @@ def _tell_end(store: Store, record: RunRecord, options: Namespace) -> int:
     else:
         if report is not None:
             write_results(report)
-        when = local_time(record.ended)
-        write(f"nothing to resume: {record.run} has ended ({record.state}), {when}", to=sys.stderr)
+        # Read as a sentence: done, failed or cancelled.
+        how = {"done": "is already done", "cancelled": "was cancelled"}.get(record.state, record.state)
+        said = f"the run `{record.run}` {how}, {local_time(record.ended)}: "
+        if record.state == "done":
+            said += "these are its results"
+        else:
+            said += f"it cannot be resumed; to try again: solvent run {record.file}"
+        write(said, to=sys.stderr)
     return 0 if record.state == "done" else 1

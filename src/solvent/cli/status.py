@@ -243,7 +243,7 @@ def _write_run(seen: RunSeen) -> None:
     failed = f", {total['failed']:,} failed" if total["failed"] else ""
     write(
         f"{counted(total['tasks'], 'task')}: {total['done']:,} done, {total['out']:,} out, "
-        f"{total['waiting']:,} waiting{failed}; {counted(seen.calls, 'call')}, {seen.again:,} of them made again"
+        f"{total['waiting']:,} waiting{failed}; {counted(seen.calls, 'call')}, {seen.again:,} of them repeated"
     )
     if record.successor:
         write("it continues as ", (record.successor, "bold"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import ReactionFailed, SolventError, TooLarge, exception_text
+from solvent.errors import ReactionFailed, SolventError, TooLarge, exception_text, user_frames
 from solvent.lang.operators import Incomputable
 from solvent.lang.printer import print_molecule, short_rule
 from solvent.source import Span
@@ -41,7 +41,7 @@ def reaction_failed(
     message = (str(error) or type(error).__name__) if known else f"a function raised {exception_text(error)}"
     if isinstance(error, ZeroDivisionError):
         message = "division by zero"
-    return ReactionFailed(
+    problem = ReactionFailed(
         "H401" if known else "H402",
         message,
         rule=short_rule(entry.rule),
@@ -49,3 +49,6 @@ def reaction_failed(
         span=span,
         hint=_hint(message) if known else "",
     )
+    if not isinstance(error, Incomputable):
+        problem.frames = user_frames(error)
+    return problem

@@ -138,9 +138,8 @@ class Reacting:
 
     def _check_limits(self) -> None:
         if self.max_reactions is not None and self.reactions >= self.max_reactions:
-            raise LimitReached(
-                "H501", f"still reacting after {self.reactions} reactions", hint=LIMIT_HINT.format("--max-reactions")
-            )
+            count = f"{self.reactions} reaction{'' if self.reactions == 1 else 's'}"
+            raise LimitReached("H501", f"still reacting after {count}", hint=LIMIT_HINT.format("--max-reactions"))
 
     def _poll_sometimes(self) -> None:
         """Look whether to stop; called often, where each time is short."""

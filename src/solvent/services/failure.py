@@ -11,11 +11,14 @@ a hundred megabytes must not fill the memory.
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr
+
+from solvent.errors import is_internal
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -25,6 +28,7 @@ Kind: TypeAlias = Literal["FAILED", "TIMEOUT", "CANCELLED", "LOST"]
 MAX_TEXT = 500
 MAX_OUTPUT = 4_000
 MAX_FRAMES = 20
+MAX_LINE = 200
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -74,15 +78,30 @@ def cause_of(error: BaseException) -> str:
 
 
 def frames_of(trace: TracebackType | None) -> str:
-    """List the frames of a traceback, without source lines: these would have to be read from disk."""
-    lines = list[str]()
+    """List the frames of a traceback with their source lines, without those of Solvent; many are shortened."""
+    frames = list[str]()
+    left_out = 0
     while trace is not None:
         code = trace.tb_frame.f_code
-        lines.append(f'  File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}')
-        if len(lines) > MAX_FRAMES:
-            del lines[MAX_FRAMES // 2]
+        if not is_internal(code.co_filename):
+            source = _source_line(code.co_filename, trace)
+            frames.append(f'  File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}{source}')
+        if len(frames) > MAX_FRAMES:
+            del frames[MAX_FRAMES // 2]
+            left_out += 1
         trace = trace.tb_next
-    return "\n".join(lines)
+    if left_out:
+        frames.insert(MAX_FRAMES // 2, f"  ... {left_out:,} more frames")
+    return "\n".join(frames)
+
+
+def _source_line(file: str, trace: TracebackType) -> str:
+    """Return the line of a frame on a line of its own; nothing if there is no such file, or no memory to read it."""
+    try:
+        line = linecache.getline(file, trace.tb_lineno, trace.tb_frame.f_globals).strip()
+    except Exception:  # noqa: BLE001 -- the loader of a user's module may raise anything
+        return ""
+    return f"\n    {line[:MAX_LINE]}" if line else ""
 
 
 class Told(Exception):
@@ -94,13 +113,11 @@ class Told(Exception):
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the failure for an exception of a function, without the first frame, which is ours."""
+    """Return the failure for an exception of a function, with the frames of the user's code."""
     if isinstance(error, Told):
         return Failure("FAILED", one_line(str(error)), tail(error.output))
-    trace = error.__traceback__
-    inner = trace.tb_next if trace is not None else None
     cause = cause_of(error)
-    where = frames_of(inner)
+    where = frames_of(error.__traceback__)
     return Failure("FAILED", cause, tail(f"{where}\n{cause}") if where else "")
 
 

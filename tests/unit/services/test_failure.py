@@ -34,10 +34,11 @@ def test_the_end_of_a_text_is_kept() -> None:
 
 
 def test_deep_calls_are_shortened() -> None:
-    """Of a deep pile of calls the beginning and the end are kept."""
+    """Of a deep pile of calls the beginning and the end are kept, with their source lines."""
     try:
         recurse(300)
     except ValueError as error:
         lines = failure_of(error).output.splitlines()
-    assert len(lines) == 21
+    assert sum(line.startswith("  File ") for line in lines) == 20
+    assert (lines[1], lines[20]) == ("    recurse(300)", "  ... 282 more frames")
     assert lines[-1] == "ValueError: deep"
