@@ -29,16 +29,19 @@ if TYPE_CHECKING:
     from solvent.errors import (
         DataLost,
         DataProblem,
+        Interrupted,
         LimitReached,
         LockLost,
         Misuse,
         NameProblem,
+        NodeProblem,
         ProgramError,
         ReactionFailed,
         RingProblem,
         SolventError,
         SpaceProblem,
         SyntaxProblem,
+        WorkflowProblem,
     )
     from solvent.runs.api import run
     from solvent.services.current_call import call
@@ -71,8 +74,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "solvent.errors": (
-        "DataLost DataProblem LimitReached LockLost Misuse NameProblem ProgramError ReactionFailed RingProblem "
-        "SolventError SpaceProblem SyntaxProblem"
+        "DataLost DataProblem Interrupted LimitReached LockLost Misuse NameProblem NodeProblem ProgramError "
+        "ReactionFailed RingProblem SolventError SpaceProblem SyntaxProblem WorkflowProblem"
     ),
     "solvent.runs.api": "run",
     "solvent.services.current_call": "call",
@@ -108,10 +111,12 @@ def __dir__() -> list[str]:
 __all__ = [
     "DataLost",
     "DataProblem",
+    "Interrupted",
     "LimitReached",
     "LockLost",
     "Misuse",
     "NameProblem",
+    "NodeProblem",
     "ProgramError",
     "ReactionFailed",
     "RingProblem",
@@ -119,6 +124,7 @@ __all__ = [
     "SpaceProblem",
     "SyntaxProblem",
     "Workflow",
+    "WorkflowProblem",
     "active_of",
     "all_threads",
     "any_of",

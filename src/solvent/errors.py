@@ -23,6 +23,9 @@
     └── LimitReached          H5xx  a limit the user set was met      exit code 3
         └── Interrupted         H504  Ctrl-C, or `should_stop`         exit code 130
 
+`solvent` exports what functions for Python raise. Stores, records, agents and `WorkflowFailed` are met on the command
+line only: in Python a failed task is part of the report of a run.
+
 Errors hold fields; the words are put together when one is shown. Whatever a run raises, the molecules are
 in the solution: a reaction happens entirely or not at all.
 """
@@ -133,7 +136,18 @@ class NameProblem(ProgramError):
 
 
 class WorkflowProblem(SolventError):
-    """A workflow, or the file that holds it, is wrong."""
+    """A workflow, its inputs, or the file that holds it is wrong (W1xx, W2xx); nothing was called.
+
+    >>> from solvent import WorkflowProblem, run, service, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> try:
+    ...     run(shout, {"txet": "hi"})
+    ... except WorkflowProblem as error:
+    ...     print(error.code, error.message)
+    W131 `shout` has no input `txet`
+    """
 
 
 class WorkflowFailed(SolventError):
@@ -155,7 +169,15 @@ class Misuse(SolventError):
 
 
 class NodeProblem(SolventError):
-    """A node cannot be started: its port, its journal, its secret or the addresses of the others."""
+    """A process cannot take part with others: its port, its certificate or an address is wrong (N1xx).
+
+    >>> from solvent import NodeProblem, ring
+    >>> try:
+    ...     ring.join(join="node7")
+    ... except NodeProblem as error:
+    ...     print(error.code, error.message)
+    N104 `node7` is not an address
+    """
 
 
 class RingProblem(SolventError):
@@ -334,18 +356,21 @@ class LimitReached(SolventError):
 
     exit_code = 3
 
-    def __init__(self, code: str, message: str, *, span: Span | None = None, note: str = "", hint: str = "") -> None:
-        super().__init__(code, message, span=span, note=note, hint=hint)
-        if code == "H504":
-            self.exit_code = 130
-
 
 class TooLarge(LimitReached):
     """A value would be larger than any program needs; the reactants are back in the solution."""
 
 
 class Interrupted(LimitReached):
-    """Ctrl-C, a request to terminate or `should_stop` ended a run early."""
+    """`should_stop` or a request to terminate ended a run early (H504); Ctrl-C does so on the command line.
+
+    >>> from solvent import Interrupted, hocl
+    >>> try:
+    ...     hocl.react(hocl.parse("<1, replace x::int by x + 1>").solution(), should_stop=lambda: True)
+    ... except Interrupted as error:
+    ...     print(error.code, error.message)
+    H504 interrupted before the solution was inert
+    """
 
     exit_code = INTERRUPTED
 

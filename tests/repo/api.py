@@ -48,8 +48,8 @@ PAGES = [
             "Branch and loop": "choose choose_some deferred repeat threads",
             "Lock, signal, cancel": "locked section sends cancels completes ends",
             "Errors": (
-                "SolventError Misuse ProgramError SyntaxProblem NameProblem ReactionFailed LimitReached DataProblem "
-                "DataLost SpaceProblem RingProblem LockLost"
+                "SolventError WorkflowProblem Misuse ProgramError SyntaxProblem NameProblem ReactionFailed "
+                "LimitReached Interrupted DataProblem DataLost SpaceProblem NodeProblem RingProblem LockLost"
             ),
             "Modules": "hocl ring shared dho",
         },

@@ -277,7 +277,7 @@ def join(
     - `keep`: let the data outlive the last process for a minute, and find what was kept.
     - `board`: `True`, or a folder: publish the status, for `solvent web`; also `SOLVENT_BOARD=on`.
 
-    Raises `Misuse` (S101, S210) and `SolventError` (N104, N106) for arguments that are wrong; entering raises
+    Raises `Misuse` (S101, S210) and `NodeProblem` (N104, N106) for arguments that are wrong; entering raises
     `SpaceProblem` (S201, S202) if no process is found, or lets this one in.
 
     >>> import os

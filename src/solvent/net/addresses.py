@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any, TypeAlias
 
 from solvent.errors import NodeProblem
@@ -9,7 +10,7 @@ from solvent.protocols.machine import NodeId
 
 Address: TypeAlias = tuple[str, int]
 _HINT = "write HOST:PORT, as in 127.0.0.1:7000 or [::1]:7000"
-_MAX_PORT = 65_535
+MAX_PORT = 65_535
 
 
 def address_from_text(text: str) -> Address:
@@ -19,8 +20,8 @@ def address_from_text(text: str) -> Address:
         host = host[1:-1]
     elif ":" in host:
         host = ""
-    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= _MAX_PORT):
-        raise NodeProblem("N104", f"`{text}` is no address", hint=_HINT)
+    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= MAX_PORT):
+        raise NodeProblem("N104", f"`{text}` is not an address", hint=_HINT)
     return host, int(port)
 
 
@@ -29,9 +30,9 @@ def address_from(given: Any) -> Address:
     if isinstance(given, str):
         return address_from_text(given)
     match given:
-        case (str(host), int(port)) if 0 <= port <= _MAX_PORT:
+        case (str(host), int(port)) if 0 <= port <= MAX_PORT:
             return host, port
-    raise NodeProblem("N104", f"{given!r} is no address", hint=_HINT)
+    raise NodeProblem("N104", f"{given!r} is not an address", hint=_HINT)
 
 
 def addresses_from(given: Any) -> tuple[Address, ...]:
@@ -55,6 +56,19 @@ def peers_from_text(text: str) -> dict[NodeId, Address]:
             raise NodeProblem("N105", f"node {node} is given twice")
         peers[node] = address_from_text(address)
     return peers
+
+
+def cannot_listen(address: Address, error: OSError | OverflowError) -> NodeProblem:
+    """Return why nothing can listen at an address: N101 for a port that there is not, N102 if it is in use, or N103."""
+    host, port = address
+    if not 0 <= port <= MAX_PORT:
+        hint = f"ports go from 1 to {MAX_PORT}; 0 takes any free one"
+        return NodeProblem("N101", f"{port} is not a port", hint=hint)
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        hint = "another node may be running; give another port, or 0 for any free one"
+        return NodeProblem("N102", f"the port {port} of {host} is in use", hint=hint)
+    why = error.strerror or error if isinstance(error, OSError) else error
+    return NodeProblem("N103", f"cannot listen at {host}:{port}: {why}")
 
 
 def text_from_address(address: Address) -> str:

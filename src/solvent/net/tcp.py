@@ -10,7 +10,6 @@ With `tls`, connections are encrypted, and both sides show a certificate.
 from __future__ import annotations
 
 import asyncio
-import errno
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from solvent.errors import NodeProblem
-from solvent.net.addresses import Address, address_from_text, text_from_address
+from solvent.net.addresses import Address, address_from_text, cannot_listen, text_from_address
 from solvent.net.handshake import Births
 from solvent.net.incoming import Hall, Incoming
 from solvent.net.outgoing import Way
@@ -99,7 +98,7 @@ class TcpTransport:
         try:
             self._server = await loop.create_server(lambda: Incoming(hall), host, port, **protected)
         except (OSError, OverflowError) as error:
-            raise _cannot_listen(host, port, error) from error
+            raise cannot_listen((host, port), error) from error
         hall.on_met = self._on_met
         self._hall = hall
         self.address = self._server.sockets[0].getsockname()[:2]
@@ -182,15 +181,6 @@ class TcpTransport:
 
     def _tell(self, fault: PeerFault) -> None:
         self._complain(fault)
-
-
-def _cannot_listen(host: str, port: int, error: OSError | OverflowError) -> NodeProblem:
-    if isinstance(error, OverflowError):
-        return NodeProblem("N101", f"{port} is no port", hint="ports go from 1 to 65535; 0 takes any free one")
-    if error.errno == errno.EADDRINUSE:
-        hint = "another node may be running; give another port, or 0 for any free one"
-        return NodeProblem("N102", f"the port {port} of {host} is in use", hint=hint)
-    return NodeProblem("N103", f"cannot listen at {host}:{port}: {error.strerror or error}")
 
 
 __all__ = ["LOOPBACK", "TcpTransport"]

@@ -268,7 +268,7 @@ def join(
     - `watch`: called with everything that the node reports.
     - `board`: `True`, or a folder: publish the status, for `solvent web`; also `SOLVENT_BOARD=on`.
 
-    Raises `Misuse` (P340, S210) and `SolventError` (N1xx) for arguments that are wrong; entering raises `SolventError`
+    Raises `Misuse` (P340, S210) and `NodeProblem` (N1xx) for arguments that are wrong; entering raises `NodeProblem`
     (N130, N132) if no member answers or lets it in, `RingProblem` (N203) if it has forgotten what it was.
 
     >>> import asyncio

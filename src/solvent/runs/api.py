@@ -57,9 +57,10 @@ def run(
 
     A failed task raises nothing: the report has it, beside all that was finished.
 
-    Raises `SolventError` (W1xx) before anything is called if the workflow or its inputs are wrong; `Misuse` (H314,
-    H316) for something that is no workflow or has no such signal; `KeyboardInterrupt` after Ctrl-C, when running calls
-    have ended.
+    Raises `WorkflowProblem` before anything is called if the workflow or its inputs are wrong; `ProgramError` if a
+    program that it calls is; `Misuse` (H304, H314, H316) for a program that cannot be read, something that is no
+    workflow, or a signal that no task waits for; `KeyboardInterrupt` after Ctrl-C, when running calls have ended. What
+    ends a run later is `error` of the report: `LimitReached`, `Interrupted` or `ReactionFailed`.
 
     >>> from solvent import attempt, run, service, workflow
     >>> number, length = service(int), service(len)

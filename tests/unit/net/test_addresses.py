@@ -25,7 +25,7 @@ def test_an_address_is_read_and_written(text: str, address: tuple[str, int]) -> 
 @pytest.mark.parametrize("text", ["", "host", "host:", ":7000", "host:port", "host:-1", "host:65536", "::1:7000"])
 def test_no_address_is_a_clear_error(text: str) -> None:
     """What is no address is named, with the form that is wanted."""
-    with pytest.raises(NodeProblem, match="is no address") as caught:
+    with pytest.raises(NodeProblem, match="is not an address") as caught:
         address_from_text(text)
     assert "HOST:PORT" in caught.value.hint
 

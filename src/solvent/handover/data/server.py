@@ -12,11 +12,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from solvent.errors import DataLost, Misuse, NodeProblem, SolventError
+from solvent.errors import DataLost, Misuse, SolventError
 from solvent.handover.data.dialling import MAX_IDLE_SECONDS, welcome
 from solvent.handover.data.extents import part, version_of
 from solvent.handover.data.offering import take
 from solvent.handover.data.wire import MAX_PIECE_BYTES, Broken, Lack, Line, Offer, Want
+from solvent.net.addresses import cannot_listen
 from solvent.net.codec import Nonsense
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Server:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
             self._listening = socket.create_server((host, port), family=family, backlog=64)
         except (OSError, OverflowError) as error:
-            raise NodeProblem("N103", f"cannot listen at {host}:{port}: {error}") from error
+            raise cannot_listen(address, error) from error
         self.address: Address = self._listening.getsockname()[:2]
         self._identity = identity
         self._find = find

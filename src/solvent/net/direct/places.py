@@ -14,14 +14,13 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from solvent.errors import NodeProblem
+from solvent.net.addresses import cannot_listen
 
 if TYPE_CHECKING:
     from solvent.net.addresses import Address
 
 HAS_NAMES = sys.platform == "linux"
 BACKLOG = 512
-MAX_PORT = 65_535
 MAX_UNANSWERED_MS = 10_000
 """How long what was written may remain without a sign from the other machine."""
 Dialled: TypeAlias = tuple[socket.socket, bool]
@@ -31,16 +30,11 @@ Dialled: TypeAlias = tuple[socket.socket, bool]
 def listen(address: Address) -> tuple[list[socket.socket], Address]:
     """Listen; give the sockets and the address that has been given; raise `NodeProblem` where that is not possible."""
     host, port = address
-    if not 0 <= port <= MAX_PORT:
-        raise NodeProblem("N101", f"{port} is no port", hint=f"ports go from 1 to {MAX_PORT}; 0 takes any free one")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            hint = "another node may be running; give another port, or 0 for any free one"
-            raise NodeProblem("N102", f"the port {port} of {host} is in use", hint=hint) from error
-        raise NodeProblem("N103", f"cannot listen at {host}:{port}: {error.strerror or error}") from error
+    except (OSError, OverflowError) as error:
+        raise cannot_listen(address, error) from error
     listening.setblocking(False)
     found: Address = listening.getsockname()[:2]
     sockets = [listening]

@@ -148,7 +148,7 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         - `more`: a condition on a result that asks for one more call.
         - `enough`: a condition on the list of results so far.
 
-        Raises `SolventError` (W154) for options that exclude each other.
+        Raises `WorkflowProblem` (W154) for options that exclude each other.
         """
         if self._stand_ins:
             raise problem("W154", "`many` comes before `otherwise`", hint="fetch.many(3).otherwise(other)(url)")
@@ -273,7 +273,7 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
     def definition(self) -> model.Workflow:
         """Call the function once and return the model of its workflow.
 
-        Raises `SolventError` (W1xx) for a step that is used wrongly, and whatever the function itself raises.
+        Raises `WorkflowProblem` (W1xx) for a step that is used wrongly, and whatever the function itself raises.
         """
         return self.trace()[0]
 

@@ -55,7 +55,7 @@ def any_of(*steps: T) -> T:
 
     Returns what the step takes; may also stand in `after(...)` and in the workflow's `return`.
 
-    Raises `SolventError`: W156 outside a workflow, W154 without steps.
+    Raises `WorkflowProblem`: W156 outside a workflow, W154 without steps.
 
     >>> from solvent import any_of, run, service, workflow
     >>> upper, lower, strip = service(str.upper), service(str.lower), service(str.strip)
@@ -82,7 +82,7 @@ def first_of(*steps: Any, need: int = 1, cancel: bool = False) -> Any:
 
     Later results are ignored. With `cancel=True` the other steps are cancelled.
 
-    Raises `SolventError`: W156 outside a workflow, W155 if `need` exceeds the number of steps.
+    Raises `WorkflowProblem`: W156 outside a workflow, W155 if `need` exceeds the number of steps.
 
     >>> from solvent import first_of, run, service, workflow
     >>> near, far, strip = service(str.upper), service(str.upper), service(str.strip)
@@ -101,7 +101,7 @@ def active_of(*steps: T) -> list[T]:
 
     Use it after `choose_some`, where only some branches run.
 
-    Raises `SolventError`: W156 outside a workflow, W154 without steps.
+    Raises `WorkflowProblem`: W156 outside a workflow, W154 without steps.
 
     >>> from solvent import active_of, choose_some, run, service, workflow
     >>> size, upper, lower, join = service(len), service(str.upper), service(str.lower), service(sorted)
@@ -123,7 +123,7 @@ def joined_by(pattern: str, *steps: T, need: int = 1) -> list[T]:
     use. The step takes the list of results that the rules let through. See "Write a pattern of your own" in the
     documentation.
 
-    Raises `SolventError`: W154 if the workflow has no pattern of that name, W156 outside a workflow.
+    Raises `WorkflowProblem`: W154 if the workflow has no pattern of that name, W156 outside a workflow.
 
     >>> from solvent import joined_by, service, workflow
     >>> upper, lower, join = service(str.upper), service(str.lower), service(sorted)
@@ -146,7 +146,7 @@ def all_threads(step: T, count: int) -> list[T]:
 
     The step must deliver that many results: see `threads`, and `ServiceFunction.many` with `apart=True`.
 
-    Raises `SolventError`: W155 if `count` is not a positive integer, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if `count` is not a positive integer, W156 outside a workflow.
 
     >>> from solvent import all_threads, run, service, threads, workflow
     >>> upper, join = service(str.upper), service("-".join)
@@ -191,7 +191,7 @@ def choose(step: T, *routes: tuple[When[T], object], otherwise: object = None) -
 
     A chosen step that comes before `step` makes a loop. Returns `step`.
 
-    Raises `SolventError`: W155 for a route that is not such a pair, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 for a route that is not such a pair, W156 outside a workflow.
 
     >>> from solvent import any_of, choose, run, service, workflow
     >>> size, upper, lower, strip = service(len), service(str.upper), service(str.lower), service(str.strip)
@@ -211,7 +211,7 @@ def choose_some(step: T, *routes: tuple[When[T], object], otherwise: object = No
 
     Arguments are those of `choose`; join the branches by `active_of`. Returns `step`.
 
-    Raises `SolventError`: W155 for a route that is not a pair of condition and step, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 for a route that is not a pair of condition and step, W156 outside a workflow.
 
     >>> from solvent import choose_some, run, service, workflow
     >>> size, upper, lower = service(len), service(str.upper), service(str.lower)
@@ -231,7 +231,7 @@ def deferred(step: T, *later: object) -> T:
 
     What each of them waits for besides `step` decides, such as a signal. Returns `step`.
 
-    Raises `SolventError`: W155 for fewer than two steps, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 for fewer than two steps, W156 outside a workflow.
 
     >>> from solvent import deferred, run, service, waits_for, workflow
     >>> ask, accept, reject = service(str.strip), service(str.upper), service(str.lower)
@@ -260,7 +260,8 @@ def repeat(last: T, *, back_to: object, when: When[T]) -> T:
 
     Returns `last`.
 
-    Raises `SolventError`: W155 without a condition, or if `back_to` waits for several steps; W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 without a condition, or if `back_to` waits for several steps; W156 outside a
+    workflow.
 
     >>> from solvent import repeat, run, service, workflow
     >>> size = service(len)
@@ -356,7 +357,7 @@ def _enter(builder: Builder, first: str) -> None:
 def threads(step: T, count: int) -> T:
     """Pass the result on `count` times, as if the step had run that often. Returns `step`.
 
-    Raises `SolventError`: W155 if `count` is not a positive integer, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if `count` is not a positive integer, W156 outside a workflow.
 
     >>> from solvent import any_of, run, service, threads, workflow
     >>> upper, strip = service(str.upper), service(str.strip)
@@ -378,7 +379,7 @@ def locked(step: T, *locks: str) -> T:
 
     `@workflow(locks={"line": 2})` lets two steps hold a lock at once.
 
-    Raises `SolventError`: W155 if a name is missing or not text, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if a name is missing or not text, W156 outside a workflow.
 
     >>> from solvent import locked, run, service, workflow
     >>> upper, lower = service(str.upper), service(str.lower)
@@ -395,7 +396,7 @@ def locked(step: T, *locks: str) -> T:
 def section(lock: str, first: object, last: T) -> T:
     """Hold a lock from the start of step `first` to the end of step `last`. Returns `last`.
 
-    Raises `SolventError`: W155 if the name is not text, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if the name is not text, W156 outside a workflow.
 
     >>> from solvent import run, section, service, workflow
     >>> upper, strip = service(str.upper), service(str.strip)
@@ -416,7 +417,7 @@ def waits_for(step: T, signal: str, *, transient: bool = False) -> T:
     A signal comes from a step (`sends`), or from outside (`run(..., signals=...)`). With `transient=True` it is lost if
     it arrives before the step could start otherwise.
 
-    Raises `SolventError`: W155 if the name is not text, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if the name is not text, W156 outside a workflow.
 
     >>> from solvent import run, service, waits_for, workflow
     >>> upper = service(str.upper)
@@ -435,7 +436,7 @@ def signal_value(signal: str, *, transient: bool = False) -> Any:
 
     With `transient=True` a signal that arrives too early is lost.
 
-    Raises `SolventError`: W155 if the name is not text, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if the name is not text, W156 outside a workflow.
 
     >>> from solvent import run, service, signal_value, workflow
     >>> upper = service(str.upper)
@@ -453,7 +454,7 @@ def signal_value(signal: str, *, transient: bool = False) -> Any:
 def sends(step: T, *signals: str) -> T:
     """Send signals when the step is done; steps under `waits_for` start by them. Returns `step`.
 
-    Raises `SolventError`: W155 if a name is missing or not text, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if a name is missing or not text, W156 outside a workflow.
 
     >>> from solvent import run, sends, service, waits_for, workflow
     >>> upper, lower = service(str.upper), service(str.lower)
@@ -471,7 +472,7 @@ def sends(step: T, *signals: str) -> T:
 def milestone(step: T, *, after: object, before: object) -> T:
     """Let a step start only while step `after` is done and step `before` has not started. Returns `step`.
 
-    Raises `SolventError`: W155 for something that is not a whole step, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 for something that is not a whole step, W156 outside a workflow.
 
     >>> from solvent import milestone, run, service, workflow
     >>> order, change, ship = service(str.strip), service(str.upper), service(str.lower)
@@ -492,7 +493,7 @@ def milestone(step: T, *, after: object, before: object) -> T:
 def cancels(step: T, *others: object) -> T:
     """Cancel other steps when this one is done: they do not start any more, and running calls end. Returns `step`.
 
-    Raises `SolventError`: W155 without other steps, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 without other steps, W156 outside a workflow.
 
     >>> from solvent import cancels, run, service, waits_for, workflow
     >>> upper, lower = service(str.upper), service(str.lower)
@@ -511,7 +512,7 @@ def completes(step: T, *others: object) -> T:
 
     The instances are those of `ServiceFunction.many`. Returns `step`.
 
-    Raises `SolventError`: W155 for a step without instances, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 for a step without instances, W156 outside a workflow.
 
     >>> from solvent import completes, service, workflow
     >>> search, stop = service(str.upper), service(str.strip)
@@ -534,7 +535,7 @@ def completes(step: T, *others: object) -> T:
 def ends(step: T, *, cancelled: bool = False) -> T:
     """End the whole workflow when the step is done: successfully, or as cancelled. Returns `step`.
 
-    Raises `SolventError`: W155 if another ending was given for the step, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if another ending was given for the step, W156 outside a workflow.
 
     >>> from solvent import ends, run, service, waits_for, workflow
     >>> upper, lower = service(str.upper), service(str.lower)

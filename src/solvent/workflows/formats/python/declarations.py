@@ -120,7 +120,7 @@ def service(function: Any = None, /, *, name: str | None = None, **limits: Unpac
 
     Returns a `ServiceFunction` with the signature of the function.
 
-    Raises `SolventError` (W154) if the name is not text.
+    Raises `WorkflowProblem` (W154) if the name is not text.
 
     >>> from solvent import run, service, workflow
     >>> @service(timeout=5, retries=2)
@@ -189,8 +189,8 @@ def workflow(
 
     Returns a `WorkflowFunction`: `solvent.run` runs it, `definition()` returns its model.
 
-    Raises `SolventError` (W154) for a name that is not text or taken, and for a lock without permits. Errors inside the
-    function are raised when the workflow is run or its definition is asked for.
+    Raises `WorkflowProblem` (W154) for a name that is not text or taken, and for a lock without permits. Errors inside
+    the function are raised when the workflow is run or its definition is asked for.
 
     >>> from solvent import run, service, workflow
     >>> upper = service(str.upper)
@@ -235,7 +235,7 @@ def shell(
 
     Returns a service whose result is what the command prints, unless `options` say otherwise.
 
-    Raises `SolventError` (W154) if the name is not text. A command that ends with an error makes its step fail.
+    Raises `WorkflowProblem` (W154) if the name is not text. A command that ends with an error makes its step fail.
 
     >>> from solvent import run, shell, workflow
     >>> sort = shell("printf '%s\n' {0} {1} | sort", name="sort")
@@ -262,7 +262,7 @@ def http(
     - `options`: `headers`, and `max_output` for the most bytes of an answer.
     - `limits`: time-out, retries and other `Limits`.
 
-    Raises `SolventError` (W154) if the name is not text. A request that fails makes its step fail.
+    Raises `WorkflowProblem` (W154) if the name is not text. A request that fails makes its step fail.
 
     >>> from solvent import http, workflow
     >>> score = http("POST", "http://localhost:8000/score", timeout=5)
@@ -291,7 +291,7 @@ def program(
     Items of a list become molecules of their own, and a keyword `n=3` becomes `N : 3`. The result is what is left
     besides rules: the value of one molecule, or a list.
 
-    Raises `SolventError` (W154) if the name is not text. `run` raises if the program cannot be read.
+    Raises `WorkflowProblem` (W154) if the name is not text. `run` raises if the program cannot be read.
 
     >>> from pathlib import Path
     >>> from solvent import program, run, workflow
@@ -344,7 +344,7 @@ def attempt(
 
     Returns `first`, which stands for the result of either.
 
-    Raises `SolventError`: W156 outside a workflow, W155 for arguments that are not steps of it.
+    Raises `WorkflowProblem`: W156 outside a workflow, W155 for arguments that are not steps of it.
 
     >>> from solvent import attempt, run, service, workflow
     >>> number, length = service(int), service(len)
@@ -411,7 +411,7 @@ def resource(
     Numbers and paths may be inputs of the workflow. Pass the resource to a step for exclusive use, `grid.read` for
     reading beside others, and `grid[10:20]` for some of its rows.
 
-    Raises `SolventError`: W156 outside a workflow, W152 if the name is taken, W161 for a size or type that makes no
+    Raises `WorkflowProblem`: W156 outside a workflow, W152 if the name is taken, W161 for a size or type that makes no
     sense.
 
     >>> from solvent import resource, run, service, workflow
