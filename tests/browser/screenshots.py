@@ -74,7 +74,7 @@ def _healing(chromium: Browser, address: str, folder: Path) -> None:
             seen.go("")
             seen.wait('.row[data-run="weather-1"]')
             seen.go("#/run/weather-1")
-            seen.wait('[data-box="ask_satellite"][data-state="failed"]')
+            seen.wait('[data-box="ask_satellite"][data-state="replaced"]')
             _shoot(seen, "failed", THEMES[seen is dark])
         (folder / "warm").touch()
         for seen in (light, dark):

@@ -39,13 +39,13 @@ def test_a_run_is_seen_to_fail_to_heal_and_to_end(chromium: Browser, tmp_path: P
         page.get_by_text("There are no runs yet.").wait_for()
         with run_of_weather(tmp_path):
             page.locator(".row", has_text="weather-1").click()
-            seen.wait(box("ask_satellite", "failed"))
-            seen.wait(box("ask_stations", "asleep"))
+            seen.wait(box("ask_satellite", "replaced"))
+            seen.wait(box("ask_stations", "waiting"))
             assert "the satellite does not answer" in page.locator(".side .error").inner_text()
             (tmp_path / "warm").touch()
             seen.wait(box("ask_stations", "running"))
-            seen.wait(box("ask_satellite", "replaced"))
-            assert page.locator(".said").inner_text() == "↻ no satellite: ask_stations instead of ask_satellite"
+            told = page.locator(".side .adapted").inner_text()
+            assert told.startswith("↻ no satellite\n\nask_stations instead of ask_satellite")
             (tmp_path / "measured").touch()
             seen.wait(box("write_report", "done"))
             seen.wait('.run-head > .state[data-state="done"]')

@@ -77,7 +77,7 @@ def test_what_was_run_can_be_looked_at(tmp_path: Path) -> None:
     assert listed.endswith("5 tasks  numbers, by agents\n")
     status = solvent("status", "first", *STORE, cwd=tmp_path)
     assert "first-run: done, numbers, 5 shards" in status.out
-    assert "5 tasks: 4 done, 0 out, 0 waiting; 5 calls, 0 of them repeated" in status.out
+    assert "5 tasks: 4 done, 0 out, 0 waiting, 1 failed; 5 calls, 0 of them repeated" in status.out
     events = solvent("logs", "first-run", *STORE, "--format", "json", cwd=tmp_path).json["events"]
     assert [one["event"] for one in events if one.get("task") == "odd"] == ["called", "failed", "adapted"]
     assert [one["at"] for one in events] == sorted(one["at"] for one in events)

@@ -125,7 +125,7 @@ function failedNow(run) {
   const found = new Map();
   for (const call of run.calls) {
     const task = run.tasks[call.task];
-    if (call.state === "failed" && task.state === "failed") found.set(task.name, { task: task.name, cause: call.text });
+    if (call.state === "failed" && ["failed", "replaced"].includes(task.state)) found.set(task.name, { task: task.name, cause: call.text });
   }
   return [...found.values()];
 }
