@@ -159,7 +159,7 @@ def test_states_of_a_workflow(tmp_path: Path) -> None:
 def test_options_of_states_without_states(tmp_path: Path) -> None:
     """What is about states is refused where none are drawn."""
     result = solvent("show", put(tmp_path, "flow.yaml", YAML), "--max-states", "3")
-    assert (result.code, "`--states`" in result.err) == (2, True)
+    assert (result.code, "`--max-states` needs --states" in result.err) == (2, True)
 
 
 FLOW = """\

@@ -43,7 +43,7 @@ MAX_SECONDS_TOGETHER = 0.05
 """How many calls wait for each other, and how long, so that they, and answers, are noted together."""
 LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
 NO_MEMORY = "MemoryError: there is too little memory to record its result"
-NOT_KEPT = "the answer of `{}` is not kept, and the call is made again should the run be resumed: {}"
+NOT_KEPT = "the answer of `{}` is not recorded, and the call is repeated if the run is resumed: {}"
 
 
 class Deferred:

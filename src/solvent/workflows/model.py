@@ -353,7 +353,7 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
     heartbeat: float | None = None
     """Seconds within which a running call must give a sign of life."""
     max_lost: int = 10
-    """How often a call may be lost with the agent that makes it, and be made again by another."""
+    """How often a call may be lost with its agent and be repeated by another."""
 
 
 class Service(msgspec.Struct, frozen=True, omit_defaults=True):
