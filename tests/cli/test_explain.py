@@ -51,7 +51,7 @@ def test_trace_stops_when_its_time_is_over() -> None:
     """`--max-seconds` ends a trace with exit code 3, and what there is by then is shown."""
     result = solvent("trace", "-", "--max-seconds", "0.3", "--limit", "100000000", typed=FOREVER)
     assert (result.code, result.out.splitlines()[2].split()[:2]) == (3, ["1", "grow:"])
-    assert "error[H502]: not inert after 0.3 seconds" in result.err
+    assert "error[H502]: still reacting after 0.3 seconds" in result.err
     assert "\nnot inert after " in result.out
 
 

@@ -1,4 +1,4 @@
-"""`solvent status`: the recorded runs, or one of them with its tasks, places or nodes."""
+"""`solvent status`: the recorded runs, or one of them with its tasks, shards or nodes."""
 
 from __future__ import annotations
 
