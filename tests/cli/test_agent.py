@@ -23,14 +23,15 @@ STORE = ("--store", "runs.db")
 def test_a_submitted_workflow_is_run_by_agents(tmp_path: Path) -> None:
     """Two agents run it together; who asks gets its results; an agent ends by SIGTERM, and says all it does."""
     put_flow(tmp_path)
-    (tmp_path / "open").touch()
     submitted = solvent("submit", "flow.yaml", *STORE, "--input", "n=3", cwd=tmp_path)
     run = submitted.out.strip()
     assert (submitted.code, run.startswith("numbers-")) == (0, True)
     words = ("agent", *STORE, "--services", "flow.yaml", "--ttl", "2")
     with Command(*words, cwd=tmp_path) as one, Command(*words, "--format", "json", cwd=tmp_path) as two:
-        one.wait_for("offers")
-        two.wait_for("offers")
+        # Until both have a part in it, the run cannot end.
+        one.wait_for("took shard")
+        two.wait_for("took shard")
+        (tmp_path / "open").touch()
         result = solvent("resume", run, *STORE, cwd=tmp_path)
         assert (result.code, result.out) == (0, "sum: 21\n")
         assert "↻ instead: spare instead of odd, because of odd" in result.err
