@@ -15,13 +15,11 @@ from solvent.cli.run_workflow import Tracer, exit_code
 from solvent.cli.workflows import folder_of
 from solvent.errors import AgentProblem, RecordProblem
 from solvent.runs import registry
-from solvent.runs.closing import report_of
+from solvent.runs.closing import difference, report_of
 from solvent.runs.journal import Journal
 from solvent.runs.projection import view_of
 from solvent.runs.recorded import recorded_run
 from solvent.runs.registry import inputs_of, journal_of, signals_of
-from solvent.values import codec
-from solvent.values.text import form_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -103,27 +101,6 @@ def _replay_agents(store: Store, record: RunRecord, options: Namespace) -> int:
 
 def _compare(run: str, report: Report, had: Report, parts: tuple[str, ...]) -> None:
     """Compare a replay with how the run ended."""
-    for what in parts:
-        now, before = getattr(report, what), getattr(had, what)
-        for name in now.keys() | before.keys():
-            if _canonical(now.get(name)) != _canonical(before.get(name)):
-                shown = f"`{name}` is {now.get(name, 'not there')}, and was {before.get(name, 'not there')}"
-                said = f": {shown}" if what == "states" else f" of `{name}`"
-                raise RecordProblem("R407", f"the replay has other {what} than the run `{run}` had{said}")
+    if said := difference(report, had, parts):
+        raise RecordProblem("R407", f"the replay of the run `{run}` ended otherwise: {said}")
     write(f"the replay came to the same as the run {run}", to=sys.stderr)
-
-
-def _canonical(value: object) -> object:
-    """Return what can be compared: arrays compare to arrays, NaN is not itself, and keys have no order."""
-    try:
-        return codec.encode(_sorted(value))
-    except codec.Unrecordable:
-        # Of what is no data the record has the Python form.
-        return form_of(value)
-
-
-def _sorted(value: object) -> object:
-    if isinstance(value, dict):
-        items = [(key, _sorted(one)) for key, one in value.items()]
-        return dict(sorted(items, key=lambda item: repr(item[0])))
-    return [_sorted(one) for one in value] if type(value) is list else value

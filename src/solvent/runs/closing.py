@@ -149,6 +149,32 @@ def merged(blobs: Blobs, record: RunRecord, workflow: Workflow | None, closed: l
     return concluded(report, workflow, values, replaced, faults)
 
 
+def difference(report: Report, had: Report, parts: Iterable[str]) -> str:
+    """Say in which of these parts two reports of a run differ first; nothing, if they do not."""
+    for what in parts:
+        now, before = getattr(report, what), getattr(had, what)
+        for name in [*now, *before]:
+            if name not in now or name not in before or _canonical(now[name]) != _canonical(before[name]):
+                shown = f" is {now.get(name, 'not there')}, and was {before.get(name, 'not there')}"
+                return f"{what} of `{name}`" + (shown if what == "states" else "")
+    return ""
+
+
+def _canonical(value: Any) -> bytes:
+    """Return what can be compared: an array equals no array, NaN not even itself, and keys have no order."""
+    try:
+        return codec.encode(_sorted(value))
+    except codec.Unrecordable:
+        # Of what is no data a record has the Python form.
+        return codec.encode(_form_of(value))
+
+
+def _sorted(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _sorted(one) for key, one in sorted(value.items(), key=lambda item: repr(item[0]))}
+    return type(value)(map(_sorted, value)) if type(value) in (list, tuple) else value
+
+
 def _adaptation(event: Adapted, began: float) -> dict[str, Any]:
     """Return an adaptation as reports have it."""
     return {
@@ -161,4 +187,4 @@ def _adaptation(event: Adapted, began: float) -> dict[str, Any]:
     }
 
 
-__all__ = ["adapted_event", "closed_part", "closed_shards", "closed_whole", "merged", "report_of"]
+__all__ = ["adapted_event", "closed_part", "closed_shards", "closed_whole", "difference", "merged", "report_of"]

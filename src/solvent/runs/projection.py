@@ -336,7 +336,6 @@ class Follower:
 
     def __init__(self, store: Store, record: RunRecord, workflow: Workflow | None = None) -> None:
         self.view = RunView(task_names(store, record), record.created, workflow)
-        self._store = store
         self._reader = JournalReader(store, record.run)
 
     def news(self) -> Iterator[Change]:
