@@ -4,7 +4,7 @@ import sys
 import time
 
 from bench.patterns.shapes import runs, shape
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 
 
 def main(name: str, size: int) -> float:

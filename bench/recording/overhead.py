@@ -27,9 +27,8 @@ from bench.report import console_for_output
 from bench.workflow.functions import combine
 from bench.workflow.graphs import SHAPES, Graph, evaluate
 from solvent.hocl.process_settings import few_collections
+from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.held_run import new_run
-from solvent.runs.making import run_of
-from solvent.runs.recorded import recorded_run
 from solvent.runs.registry import journal_of
 from solvent.store import open_store
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
@@ -68,11 +67,11 @@ def run_once(workflow: Workflow, expected: list[int], store: Store | None) -> Ro
     count = 0
     with few_collections():
         if store is None:
-            run = run_of(workflow)
+            run = EmbeddedRun(workflow)
             report = run.run()
         else:
             held = new_run(store, workflow)
-            run = recorded_run(workflow, None, journal=held.journal, should_stop=held.is_cancelled)
+            run = EmbeddedRun(workflow, None, journal=held.journal, should_stop=held.is_cancelled)
             held.open()
             report = run.run()
             held.end(report)

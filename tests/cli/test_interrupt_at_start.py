@@ -89,7 +89,7 @@ def run(folder: Path, *words: str, at: str = "") -> tuple[int, bytes]:
 
 @pytest.mark.parametrize("record", ["--no-record", "--store=store.db"])
 @pytest.mark.parametrize(
-    "module", ["solvent.errors", "solvent.cli.run", "solvent.cli.run_workflow", "solvent.runs.workflow", "msgspec"]
+    "module", ["solvent.errors", "solvent.cli.run", "solvent.cli.run_workflow", "solvent.runs.embedded", "msgspec"]
 )
 def test_an_interrupt_while_the_command_is_imported_ends_it(tmp_path: Path, module: str, record: str) -> None:
     """Ctrl-C in a place of an import where Python ignores exceptions ends `run` with 130 before anything runs."""

@@ -15,8 +15,7 @@ import msgspec
 import nats
 import pytest
 
-from solvent.runs import events
-from solvent.runs.agents import words
+from solvent.runs import events, messages
 from solvent.runs.kept import Kept
 from solvent.runs.registry import existing
 from solvent.store import Store, StoreError, open_store
@@ -200,10 +199,10 @@ def test_submit_and_run_work_in_a_poisoned_store(poisoned: Path) -> None:
 
 def _forged(field: bytes) -> dict[str, bytes]:
     """Return records that read, and hold a value that does not, each for the log that it belongs to."""
-    letter = words.Letter(0, 1, (words.Said(field),))
+    message = messages.Message(0, 1, (messages.Encoded(field),))
     answer = events.CallAnswered(call="first", at=0.0, attempts=1, value=Kept(field))
     journal = events.encode([answer], max_bytes=2 * len(field), put_blob=lambda _: "")
-    return {"messages/runs/ill": words.addressed(0, letter), "runs/ill/shard/0": journal}
+    return {"messages/runs/ill": messages.addressed(0, message), "runs/ill/shard/0": journal}
 
 
 @pytest.mark.parametrize("where", ["inputs", "messages/runs/ill", "runs/ill/shard/0"])

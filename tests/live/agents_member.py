@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.runs.agents import Agent, ending, submit
 from solvent.runs.agents.offers import Offers
-from solvent.runs.agents.place import Place
+from solvent.runs.execution import Execution
 from solvent.runs.journal import Journal
 from solvent.runs.registry import FINISHED, existing
 from solvent.store import open_store
@@ -109,7 +109,7 @@ class Unbegun(Agent):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        _halt_before(Place, "go", lambda place: bool(place._ready))
+        _halt_before(Execution, "begin_calls", lambda shard: bool(shard.ready))
 
 
 class Unable(Agent):

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from solvent.runs.agents import submit
 from solvent.runs.closing import report_of
+from solvent.runs.embedded import run_workflow
 from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallLost, CallStarted, ShardTaken
 from solvent.runs.journal import read_journal
-from solvent.runs.making import run_workflow
 from solvent.runs.registry import existing, journal_of, record_of
 from solvent.store import open_store
 from solvent.workflows.formats.files import write

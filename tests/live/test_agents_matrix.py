@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from tests.live.agents_faults import together
 from tests.live.agents_networks import leader_of
 from tests.live.agents_workflows import TRACES, adaptive_workflow, like_a_trace, random_workflow, trace

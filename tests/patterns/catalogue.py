@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from solvent.runs.embedded import run_workflow
 from solvent.runs.exploring import explore_workflow
 from solvent.runs.kinds import workflow_of
-from solvent.runs.making import run_workflow
 from solvent.services.python import function_of
 from solvent.workflows.checks import check
 from solvent.workflows.formats.files import load

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from solvent.runs import workflow as running
-from solvent.runs.invoking import HOST
-from solvent.runs.making import run_workflow
+from solvent.runs import embedded as running
+from solvent.runs.embedded import run_workflow
+from solvent.runs.functions import HOST
 from solvent.workflows import translate as concrete
 
 if TYPE_CHECKING:

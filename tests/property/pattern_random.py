@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from tests.property.pattern_blocks import Choice, Loop, Merged, Parallel, Replaced, Row, Step, Threads
 from tests.property.pattern_instances import Apart, Deferred, ForEach, Inner, Instances, Locked
 from tests.property.pattern_parts import LOG, Builder, Meaning

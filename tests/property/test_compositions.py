@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from solvent.workflows.model import Each, Input, Result, Service, Task, Value, Workflow
 from tests.property.amounts import examples
 from tests.property.plain_workflows import combined

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
-from solvent.runs import workflow as running
-from solvent.runs.invoking import HOST
+from solvent.runs import embedded as running
+from solvent.runs.functions import HOST
 from solvent.workflows import translate as concrete
 from solvent.workflows.checks import check
 from solvent.workflows.formats.files import load_text, write

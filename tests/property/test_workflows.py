@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import Phase, given, note
 from hypothesis import strategies as st
 
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from tests.property.amounts import examples
 from tests.property.plain_workflows import disagreements
 from tests.property.workflows import Scenario, scenarios

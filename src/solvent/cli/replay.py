@@ -16,9 +16,9 @@ from solvent.cli.workflows import folder_of
 from solvent.errors import AgentProblem, RecordProblem
 from solvent.runs import registry
 from solvent.runs.closing import difference, report_of
+from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.journal import Journal
 from solvent.runs.projection import view_of
-from solvent.runs.recorded import recorded_run
 from solvent.runs.registry import inputs_of, journal_of, signals_of
 
 if TYPE_CHECKING:
@@ -41,15 +41,14 @@ def main(arguments: list[str]) -> int:
         workflow = workflow_of(record, options.file)
         journal = Journal(store, journal_of(record.run), "replay", is_read_only=True)
         journal.open()
-        signals = signals_of(record)
         tracer = Tracer() if options.trace else None
-        run = recorded_run(
+        run = EmbeddedRun(
             workflow,
             inputs_of(store, record),
             journal=journal,
             folder=folder_of(options.file or record.file),
             observe=tracer,
-            **({"signals": signals} if signals else {}),
+            signals=signals_of(record),
         )
         if tracer is not None:
             tracer.begin(run.solution)

@@ -29,12 +29,10 @@ from solvent.cli.workflows import (
     show_problems,
 )
 from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError, StoreError
-from solvent.runs.api import signal_options
-from solvent.runs.making import run_of
+from solvent.runs.embedded import EmbeddedRun
+from solvent.runs.functions import FUNCTIONS
 from solvent.runs.projection import view_of
-from solvent.runs.recorded import recorded_run
 from solvent.runs.report import problem_of, state_of
-from solvent.runs.workflow import FUNCTIONS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from solvent.runs.held_run import HeldRun
     from solvent.runs.observing.tracing import RunTrace
     from solvent.runs.report import Report
-    from solvent.runs.workflow import WorkflowRun
     from solvent.workflows.model import Workflow
     from solvent.workflows.places import Loaded
 
@@ -151,10 +148,10 @@ def _execute(
     try:
         raise_if_interrupted()
         with Watch() as watch:
-            run = _run_of(
-                held,
+            run = EmbeddedRun(
                 workflow,
                 inputs,
+                journal=None if held is None else held.journal,
                 jobs=options.jobs,
                 processes=options.processes,
                 folder=folder,
@@ -164,7 +161,7 @@ def _execute(
                 observe=tracer,
                 observer=trace,
                 should_stop=watch.should_stop if held is None else _either(watch.should_stop, held.is_cancelled),
-                **signal_options(workflow, options.signal),
+                signals=options.signal,
             )
             if tracer is not None:
                 tracer.begin(run.solution)
@@ -193,14 +190,6 @@ def _execute(
         if held is not None and options.log_format != "json":
             tell_of_record(held, run, options)
     return exit_code(report)
-
-
-def _run_of(held: HeldRun | None, workflow: Workflow, inputs: dict[str, Any] | None, **options: Any) -> WorkflowRun:
-    """Make the run: recorded, or not."""
-    if held is None:
-        return run_of(workflow, inputs, **options)
-    del options["solution"]
-    return recorded_run(workflow, inputs, journal=held.journal, **options)
 
 
 def _let_go(held: HeldRun | None, error: BaseException, options: Namespace) -> None:

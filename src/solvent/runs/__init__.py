@@ -1,7 +1,7 @@
-"""Runs of workflows: in this process (workflow, controlled), by agents, recorded, explored; and of programs over nodes.
+"""Runs of workflows: in this process (embedded), by agents, recorded, replayed, explored; and of programs over nodes.
 
-Reading order: report, invoking, judging, choosing, workflow, controlled, making, api; records; agents; replay_index;
-resources; observing; exploring, causality; nodes.
+Reading order: report, events, journal, functions, conditions, calls, messages, mailbox, outcome, execution; embedded,
+held_run, api; registry, projection; agents; replay_index; resources; observing; exploring, causality; nodes.
 """
 
 __all__: list[str] = []

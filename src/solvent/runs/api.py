@@ -73,7 +73,7 @@ def run(
     >>> report.adaptations[0]["cause"]
     "FAILED: ValueError: invalid literal for int() with base 10: 'seven'"
     """
-    from solvent.runs.making import run_workflow
+    from solvent.runs.embedded import run_workflow
 
     definition = _definition_of(workflow)
     problems = check(definition)
@@ -91,21 +91,11 @@ def run(
             max_seconds=max_seconds,
             watch=watch,
             should_stop=lambda: interrupted.is_set() or (should_stop is not None and should_stop()),
-            **signal_options(definition, signals),
+            signals=signals,
         )
     if interrupted.is_set():
         raise KeyboardInterrupt
     return report
-
-
-def signal_options(workflow: Workflow, signals: Sequence[tuple[float, str, Any]]) -> dict[str, Any]:
-    """Give the options of a run that signals come to; a workflow whose tasks wait for none refuses them."""
-    if not signals:
-        return {}
-    if not workflow.is_controlled:
-        message = f"no task of `{workflow.name}` waits for the signal `{signals[0][1]}`"
-        raise Misuse("H316", message, hint="it has no signals")
-    return {"signals": signals}
 
 
 def _definition_of(workflow: object) -> Workflow:
@@ -120,4 +110,4 @@ def _definition_of(workflow: object) -> Workflow:
     return found
 
 
-__all__ = ["run", "signal_options"]
+__all__ = ["run"]

@@ -27,9 +27,8 @@ from solvent.hocl.program import rule
 from solvent.lang.molecule import List, Molecule, Symbol, order_key
 from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
-from solvent.runs.choosing import Chooser
-from solvent.runs.invoking import HOST, current
-from solvent.runs.judging import judge_of
+from solvent.runs.conditions import Chooser, judge_of
+from solvent.runs.functions import HOST, current
 from solvent.runs.stuck import waiting_in
 from solvent.services.failure import cause_of
 from solvent.services.python import function_of, is_asynchronous

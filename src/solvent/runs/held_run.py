@@ -1,7 +1,7 @@
 """A run that this process has: to begin one, or continue one that was stopped, and to end it.
 
     held = new_run(store, workflow, inputs)  # or: resume(store, find(store, "pipeline-7k3q"))
-    run = recorded_run(workflow, inputs, journal=held.journal, should_stop=held.is_cancelled)
+    run = EmbeddedRun(workflow, inputs, journal=held.journal, should_stop=held.is_cancelled)
     held.open()  # now it is in the store, and this process has it
     held.end(run.run())
 

@@ -43,6 +43,9 @@ MAX_READ = 1000
 class Journal:
     """What a run has done, and does."""
 
+    #: Whether what is noted is kept.
+    is_kept = True
+
     def __init__(self, store: Store, log: str, agent: str, *, is_read_only: bool = False) -> None:
         self.store = store
         self.agent = agent
@@ -132,6 +135,14 @@ class Journal:
     def note(self, event: Event) -> None:
         """Write something down; it counts from the next `commit` on."""
         self._pending.append(event)
+
+    def started(self, call: str, task: str, attempt: int = 1) -> None:
+        """Note that a call, or a further attempt of it, is about to be made."""
+        self.note(CallStarted(call, task, time.time(), attempt))
+
+    def signalled(self, name: str, value: Any) -> None:
+        """Note that a signal has come."""
+        self.note(SignalReceived(name, time.time(), codec.encode(value)))
 
     def adapted(self, event: Adapted) -> None:
         """Note an adaptation, unless it is in the journal and follows again."""
@@ -226,6 +237,43 @@ class Journal:
         return found[0].position if len(found) == 1 and found[0].data == record else None
 
 
+class MemoryJournal(Journal):
+    """The journal of a run that is not recorded: nothing is kept, and nothing has happened before."""
+
+    is_kept = False
+
+    def __init__(self) -> None:
+        self.run = ""
+        self.is_read_only = False
+        self.past = deque[events.AnyEvent]()
+        self.last_inputs = 0
+        self.begun = self.attempts = self.losses = Counter[str]()
+        self.adaptations = []
+
+    def note(self, _event: Event) -> None:
+        """Keep nothing."""
+
+    def started(self, _call: str, _task: str, _attempt: int = 1) -> None:
+        """Keep nothing."""
+
+    def answered(self, _call: str, _attempts: int, _value: Any) -> str:
+        """Keep nothing, which nothing hinders."""
+        return ""
+
+    def failed(self, _call: str, _task: str, _attempts: int, _failure: Failure, *, is_last: bool = True) -> None:
+        """Keep nothing."""
+
+    def adapted(self, event: Adapted) -> None:
+        """Note an adaptation."""
+        self.adaptations.append(event)
+
+    def signalled(self, _name: str, _value: Any) -> None:
+        """Keep nothing."""
+
+    def commit(self) -> None:
+        """Keep nothing."""
+
+
 def _is_input(event: AnyEvent) -> bool:
     """Return whether what follows in the run depends on an event."""
     if isinstance(event, CallFailed):
@@ -250,4 +298,4 @@ def read_journal(store: Store, log: str) -> Iterator[tuple[int, AnyEvent]]:
         after = found[-1].position
 
 
-__all__ = ["MAX_READ", "Journal", "read_journal"]
+__all__ = ["MAX_READ", "Journal", "MemoryJournal", "read_journal"]

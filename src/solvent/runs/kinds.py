@@ -78,7 +78,7 @@ def _left(solution: Solution, wanted: str | None) -> Any:
 
 def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callable[[Attempt], None]:
     """Make the launch of a workflow; `depth` is how many of them are around it."""
-    from solvent.runs.making import run_of
+    from solvent.runs.embedded import EmbeddedRun
 
     inner, folder = workflow_of(service, caller.folder)
     names = list(inner.inputs)
@@ -89,8 +89,15 @@ def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callab
         if len(arguments) > len(names):
             raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
         inputs = {**dict(zip(names, arguments, strict=False)), **keywords}
-        more = {"depth": depth + 1, "observer": observer_within(inner.name)}
-        report = run_of(inner, inputs, folder=folder, should_stop=cancelled, **more).run()
+        run = EmbeddedRun(
+            inner,
+            inputs,
+            folder=folder,
+            should_stop=cancelled,
+            depth=depth + 1,
+            observer=observer_within(inner.name),
+        )
+        report = run.run()
         if report.error is not None:
             raise report.error
         if not report.succeeded:

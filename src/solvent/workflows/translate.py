@@ -59,6 +59,14 @@ class Concrete:
     """The same the other way round."""
     waiting: frozenset[Molecule] = frozenset()
     """The tasks that wait for others."""
+    is_foreign: bool = False
+    """Whether somebody else has written it, or changed it: it may have tasks that the workflow does not know."""
+
+
+def foreign(workflow: Workflow, solution: Solution) -> Concrete:
+    """Return a concrete workflow that was printed and read again, or written by hand."""
+    tasks = {task.name: task_symbol(task.name) for task in workflow.tasks}
+    return Concrete(workflow, solution, tasks, {symbol: name for name, symbol in tasks.items()}, is_foreign=True)
 
 
 def task_symbol(name: str) -> Molecule:

@@ -16,8 +16,8 @@ from solvent.engine.explore import Exploration, explore
 from solvent.lang.molecule import Symbol
 from solvent.lang.printer import print_molecule as written
 from solvent.lang.solution import Solution
-from solvent.runs.choosing import Chooser
-from solvent.runs.invoking import HOST, current
+from solvent.runs.conditions import Chooser
+from solvent.runs.functions import HOST, current
 from solvent.services.python import function_of
 from solvent.workflows.formats.files import load_text
 from solvent.workflows.rule_functions import molecule_of, value_of

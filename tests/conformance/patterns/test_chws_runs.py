@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from solvent.runs.causality import violations
+from solvent.runs.embedded import run_workflow
 from solvent.runs.exploring import explore_workflow
-from solvent.runs.making import run_workflow
 from solvent.workflows.checks import check
 from solvent.workflows.formats.files import load_text
 from tests.conformance.patterns.figures import FOLDER

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from solvent.engine.explore import explore
 from solvent.runs.causality import violations
+from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.exploring import explore_workflow
-from solvent.runs.making import run_of
 from tests.conformance.patterns.figures import AFTERWARDS, FOLDER, PAGE, STEPS, Program, section_5, seen, table
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Watch:
 def watched(workflow: Workflow, **options: Any) -> tuple[Report, Watch]:
     """Run a workflow, and watch it."""
     watch = Watch()
-    run = run_of(workflow, folder=FOLDER, observe=watch, **options)
+    run = EmbeddedRun(workflow, folder=FOLDER, observe=watch, **options)
     watch.look = lambda: ((name, one) for name, molecules in seen(run.solution).items() for one in molecules)
     return run.run(), watch
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from solvent.services import cancelled
 from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
 from tests.growth import executed_lines

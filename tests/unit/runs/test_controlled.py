@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from solvent.errors import LimitReached, Misuse, SolventError
-from solvent.runs.making import run_of
+from solvent.runs.embedded import EmbeddedRun
 from solvent.services import cancelled
 from solvent.workflows.model import Arrived, Input, Many, Result, Route, Service, Signalled, Task, Test, Value, Workflow
 from tests.unit.runs.flows import PATIENCE, Held, events_of, flow, run, step
@@ -272,7 +272,7 @@ def test_unknown_signal_is_refused() -> None:
         run(work, signals=[(0.0, "strat", None)])
     assert (refused.value.code, "start" in refused.value.hint) == ("H316", True)
     with pytest.raises(Misuse) as refused:
-        run_of(flow(step("A", "told", Value(1), copies=2)), signals=[(0.0, "go", None)])
+        EmbeddedRun(flow(step("A", "told", Value(1), copies=2)), signals=[(0.0, "go", None)])
     assert (refused.value.code, refused.value.hint) == ("H316", "it has no signals")
 
 

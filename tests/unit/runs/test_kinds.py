@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import WorkflowProblem
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from solvent.workflows.model import Input, Policy, Service, Task, Value, Workflow
 
 if TYPE_CHECKING:

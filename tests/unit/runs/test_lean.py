@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.runs import lean, workflow
+from solvent.runs import execution, lean
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.replaying import NoCaller
 from solvent.runs.agents.shards import submit
+from solvent.runs.embedded import EmbeddedRun, run_workflow
 from solvent.runs.journal import Journal
-from solvent.runs.making import run_workflow
-from solvent.runs.recorded import recorded_run
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import add, run_by_agents, store_at
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 def test_every_task_is_called_once_however_few_are_awake(max_awake: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one task let in at a time a random graph gives what plain evaluation gives, and failures wait behind."""
     monkeypatch.setattr(lean, "MAX_AWAKE", max_awake)
-    monkeypatch.setattr(workflow, "MAX_AWAKE", max_awake)
+    monkeypatch.setattr(execution, "MAX_AWAKE", max_awake)
     chance = random.Random(7)
     sources = {at: sorted(chance.sample(range(at), min(at, chance.randrange(4)))) for at in range(80)}
     tasks = [Task(f"T{at}", "add", (Value(at), *[Result(f"T{one}") for one in sources[at]])) for at in sources]
@@ -50,7 +48,7 @@ def test_every_task_is_called_once_however_few_are_awake(max_awake: int, monkeyp
 def crowded(monkeypatch: pytest.MonkeyPatch) -> Workflow:
     """Give a workflow whose first tasks that are let in wait for others, which are let in when nothing is out."""
     monkeypatch.setattr(lean, "MAX_AWAKE", 2)
-    monkeypatch.setattr(workflow, "MAX_AWAKE", 2)
+    monkeypatch.setattr(execution, "MAX_AWAKE", 2)
     tasks = [Task("first", "add", (Value(1),))]
     tasks += [Task(f"join{at}", "add", (Result("first"), Result(f"side{at}"))) for at in range(12)]
     tasks += [Task(f"side{at}", "add", (Result("first"), Value(at))) for at in range(12)]
@@ -65,7 +63,7 @@ def test_what_was_let_in_while_nothing_was_out_is_there_when_a_record_is_done_ag
         for is_read_only in (False, True):
             journal = Journal(store, "runs/r/journal", "me", is_read_only=is_read_only)
             journal.open()
-            report = recorded_run(crowded, None, journal=journal, max_seconds=60).run()
+            report = EmbeddedRun(crowded, None, journal=journal, max_seconds=60).run()
             assert report.error is None
             assert report.results == {f"join{at}": at + 2 for at in range(12)}
 
@@ -76,5 +74,5 @@ def test_places_let_in_the_same_tasks_when_their_journals_are_done_again(crowded
         plan, offers = submit(store, "r1", crowded, {}, max_shards=2), offers_of([crowded])
         assert run_by_agents(store, "r1", offers).state == "done"
         case = Case(store, "looks", plan, offers, jobs=None)
-        parts = [case.again(number, NoCaller()).closed(store) for number in range(case.record.shards)]
+        parts = [case.closed(case.again(number), store) for number in range(case.record.shards)]
         assert {state for part in parts for state in part.states.values()} == {"done"}

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import solvent
 from solvent.errors import RecordProblem, StoreError
+from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallAnswered, CallFailed
 from solvent.runs.journal import Journal
 from solvent.runs.kept import MIN_BLOB_BYTES
-from solvent.runs.recorded import recorded_run
 from solvent.store import Store, open_store
 from solvent.workflows.model import Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
@@ -60,7 +60,7 @@ def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     """Run a workflow with a journal, from where that ends."""
     journal = Journal(store, log, "me", is_read_only=options.pop("is_read_only", False))
     journal.open()
-    made = recorded_run(workflow, options.pop("inputs", None), journal=journal, max_seconds=MAX_SECONDS, **options)
+    made = EmbeddedRun(workflow, options.pop("inputs", None), journal=journal, max_seconds=MAX_SECONDS, **options)
     threads = set(threading.enumerate())
     report = made.run()
     for thread in set(threading.enumerate()) - threads:

@@ -13,11 +13,11 @@ import pytest
 from solvent.errors import Conflict, RecordProblem
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import closed_shards, report_of
+from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallStarted
 from solvent.runs.held_run import new_run, resume
 from solvent.runs.holders import Holder, is_there, this_process
 from solvent.runs.projection import view_of
-from solvent.runs.recorded import recorded_run
 from solvent.runs.registry import digest_of, document_of, existing, find, key_of, latest, list_runs, record_of
 from solvent.values.encoding import encode_msgpack
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
@@ -47,7 +47,7 @@ def opened(store: Store, made: Workflow | None = None) -> HeldRun:
 
 def done(held: HeldRun, made: Workflow | None = None) -> None:
     """Run it to its end."""
-    held.end(recorded_run(made or workflow(), {}, journal=held.journal, should_stop=held.is_cancelled).run())
+    held.end(EmbeddedRun(made or workflow(), {}, journal=held.journal, should_stop=held.is_cancelled).run())
 
 
 def test_what_is_large_or_no_data_is_summed_up_too(store: Store) -> None:

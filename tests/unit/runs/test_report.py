@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from solvent.errors import LimitReached
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from solvent.runs.report import Report
 from solvent.workflows.model import Service, Task, Workflow
 

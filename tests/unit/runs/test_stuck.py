@@ -15,7 +15,7 @@ B, C = step("B", "told", Result("A")), step("C", "told", Result("A"))
 
 def unsound(*tasks: Task, **options: Any) -> list[str]:
     """Run a workflow that the checks would refuse, and say who waits."""
-    from solvent.runs.making import run_workflow
+    from solvent.runs.embedded import run_workflow
 
     report = run_workflow(flow(*tasks, **options))
     assert (report.succeeded, report.failures, report.error) == (not report.stuck, [], None)

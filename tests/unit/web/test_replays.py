@@ -75,8 +75,8 @@ def test_a_replay_of_a_run_that_has_gone_on_is_made_anew(tmp_path: Path) -> None
     with store_at(tmp_path) as store, served(tmp_path / "store.db") as client:
         held = recorded(store, "r1", workflow(Task("one", "add", (Value(1),))), max_seconds=0)
         before = replay(client, "r1")
-        held.journal.answered("one", 1, 1)
-        held.journal.commit()
+        held.execution.journal.answered("one", 1, 1)
+        held.execution.journal.commit()
         grown = client.get("/api/runs/r1/replay").json()
         after = replay(client, "r1")
     assert (before["has_grown"], grown["has_grown"], after["has_grown"]) == (False, True, False)

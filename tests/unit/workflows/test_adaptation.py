@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Workflow
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 import solvent
 from solvent.lang.molecule import Symbol
 from solvent.lang.printer import print_molecule
-from solvent.runs.making import run_workflow
-from solvent.runs.workflow import FUNCTIONS
+from solvent.runs.embedded import run_workflow
+from solvent.runs.functions import FUNCTIONS
 from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
 from solvent.workflows.translate import concretise
 from tests.property.changed_rules import run_changed

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from solvent.runs.making import run_of
+from solvent.runs.embedded import EmbeddedRun
 from solvent.workflows.model import Arrived, Control, Each, Input, Many, Result, Route, Task, Test, Value, Workflow
 from tests.unit.runs.flows import Held, broken, flow, run, step
 
@@ -311,7 +311,7 @@ def test_keywords_of_instances() -> None:
 
 def left_after(workflow: Workflow) -> int:
     """Run a workflow and count the molecules that are left."""
-    made = run_of(workflow)
+    made = EmbeddedRun(workflow)
     assert made.run().succeeded
     return len(list(made.solution))
 

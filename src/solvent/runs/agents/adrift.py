@@ -1,50 +1,54 @@
-"""The calls of a place while its agent cannot reach the store: they go on, and their answers wait.
+"""The calls of a shard while its agent cannot reach the store: they go on, and their answers wait.
 
-What the place knew is thrown away, since nobody knows how much of it is in the journal. When the store is there again
-the agent takes the place anew and is where its journal ends. If nobody else has had it meanwhile, a call that has no
-answer there, and is still out or was answered while that could not be kept, is not made again: the place adopts it.
+What the execution knew is thrown away, since nobody knows how much of it is in the journal. When the store is there
+again the agent takes the shard anew and is where its journal ends. If nobody else has had it meanwhile, a call that has
+no answer there, and is still out or was answered while that could not be kept, is not made again: it is adopted.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from solvent.runs.recorded import Again, Deferred
+from solvent.runs.calls import Again
 
 if TYPE_CHECKING:
-    from solvent.engine.reaction import Flight
-    from solvent.runs.agents.place import Place
+    from solvent.runs.calls import Answer, OpenCall
+    from solvent.runs.execution import Execution
 
 
 class Adrift:
-    """What is left of a place: its calls, by their names, and what has come of them; for one thread."""
+    """What is left of an execution: its calls, by their names, and what has come of them; for one thread."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        #: Those in which this agent has had the place, or may have: the store may not have said that it took a record.
-        self._epochs = {place.epoch}
-        self._calls: dict[str, tuple[Flight, Deferred]] = {}
+    def __init__(self, execution: Execution, epoch: int) -> None:
+        self.execution = execution
+        #: Those in which this agent has had the shard, or may have: the store may not have said that it took a record.
+        self._epochs = {epoch}
+        self._calls: dict[str, OpenCall] = {}
         self._adopted = set[str]()
-        self._answers: list[Any] = []
-        for flight, key, deferred, answer in place.calls_unkept():
-            self._calls[key] = flight, deferred
+        self._answers: list[Answer | Again] = []
+        for call, answer in execution.calls_unkept():
+            self._calls[call.key] = call
             if isinstance(answer, Again):
                 # That it is tried again may not have been noted; it is noted before it is done.
-                deferred.announced -= 1
+                call.announced -= 1
             if answer is not None:
                 self._answers.append(answer)
 
     def had_in(self, epoch: int) -> frozenset[int]:
-        """Give the epochs in which the place was here; from now on this one, too."""
+        """Give the epochs in which the shard was here; from now on this one, too."""
         before = frozenset(self._epochs)
         self._epochs.add(epoch)
         return before
 
-    def came(self, answer: Any) -> None:
+    def has(self, call: OpenCall) -> bool:
+        """Whether a call is one of these."""
+        return self._calls.get(call.key) is call
+
+    def came(self, answer: Answer | Again) -> None:
         """Take what has come of a call."""
         self._answers.append(answer)
 
-    def adopted(self, key: str) -> tuple[Flight, Deferred] | None:
+    def adopt(self, key: str) -> OpenCall | None:
         """Give a call to who goes on with it."""
         self._adopted.add(key)
         return self._calls.get(key)
@@ -53,17 +57,17 @@ class Adrift:
         """Begin anew: who was to go on with the calls could not."""
         self._adopted.clear()
 
-    def answers(self) -> list[Any]:
+    def answers(self) -> list[Answer | Again]:
         """Give what has come, to who goes on with the calls."""
         found, self._answers = self._answers, []
         return found
 
     def end(self) -> None:
         """End the calls that nobody has adopted."""
-        for key, (flight, deferred) in reversed(self._calls.items()):
+        for key, call in reversed(self._calls.items()):
             if key not in self._adopted:
-                deferred.cancel()
-                self.place.end_call(flight)
+                call.cancel()
+                self.execution.end_room(call)
         self._calls.clear()
 
 

@@ -1,9 +1,9 @@
-"""An agent: takes places of runs, lets them react, makes their calls, and keeps what they do in the store.
+"""An agent: takes shards of runs, lets them react, makes their calls, and keeps what they do in the store.
 
-All agents are alike. Each looks which runs there are and which places nobody has, or somebody who is presumed dead, and
+All agents are alike. Each looks which runs there are and which shards nobody has, or somebody who is presumed dead, and
 takes its share of them. One thread does all of it; calls are made by others, and a second one waits for the store. A
-turn: take what has come (answers, letters), let the places react that it concerns, append what they noted and said, in
-this order, and only then make their calls. An append that the store refuses means that another agent has the place.
+turn: take what has come (answers, messages), let the shards react that it concerns, append what they noted and said, in
+this order, and only then make their calls. An append that the store refuses means that another agent has the shard.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.case import Case, number_of
 from solvent.runs.agents.ending import IDLE_SECONDS, Endings
 from solvent.runs.agents.keeping import Keeper
 from solvent.runs.agents.offers import Offers
@@ -27,8 +27,8 @@ from solvent.runs.agents.sharing import Shares, about_this
 from solvent.runs.agents.telling import Teller
 from solvent.runs.agents.troubles import Troubles
 from solvent.runs.agents.watching import Watcher
-from solvent.runs.agents.words import dealt
-from solvent.runs.mailbox import Mailbox
+from solvent.runs.inbox import Inbox
+from solvent.runs.messages import dealt
 from solvent.runs.registry import (
     FINISHED,
     MESSAGES,
@@ -45,8 +45,9 @@ from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.runs.agents.place import Place
     from solvent.runs.agents.telling import Observe, Told
+    from solvent.runs.calls import Again, Answer
+    from solvent.runs.execution import Execution
     from solvent.store import Record, Store
     from solvent.store.heartbeat import HeartbeatProcess
 
@@ -72,7 +73,7 @@ class Agent:
         observe: Observe = lambda *_: None,
         heartbeat: HeartbeatProcess | None = None,
     ) -> None:
-        """`tell` hears what happens to places and runs; `observe` gives who hears of the calls of a run.
+        """`tell` hears what happens to shards and runs; `observe` gives who hears of the calls of a run.
 
         `heartbeat` beats for the agent, whatever its services do; without one a thread does.
         """
@@ -93,17 +94,17 @@ class Agent:
         self._heartbeat = Heartbeat(store, name, ttl=ttl, about=about_this(offers), process=heartbeat)
         self._shares = Shares(store, name, ttl)
         self._keeper = Keeper(store, is_away)
-        self._came: Mailbox[Any] = Mailbox()
+        self._came: Inbox[Any] = Inbox()
         #: How much has come that is not taken yet, roughly; for any thread.
         self.waiting = self._came.qsize
         #: Not an event of `threading`: a signal that comes while one is being set would wait for itself for ever.
         self._is_over = False
-        #: Where the logs of submitted and of finished runs, and of letters, were read up to.
+        #: Where the logs of submitted and of finished runs, and of messages, were read up to.
         self._read_up_to = 0
         self._looks_at = 0.0
         #: Leases that do not read, of which was told.
         self._damaged: dict[str, dict[int, StoreError]] = {}
-        #: How often this agent may have been presumed dead when it last saw which places it still has.
+        #: How often this agent may have been presumed dead when it last saw which shards it still has.
         self._lapses = 0
 
     def stop(self) -> None:
@@ -123,7 +124,7 @@ class Agent:
                     for case in list(self.cases.values()):
                         self._leave(case)
                 finally:
-                    # After an error nobody knows how much of what a place has done is in its journal: what would be
+                    # After an error nobody knows how much of what a shard has done is in its journal: what would be
                     # written next may rest on what is not. So nothing is, as if this agent had been killed.
                     for case in self.cases.values():
                         case.close()
@@ -136,7 +137,7 @@ class Agent:
 
     def _turn(self) -> None:
         self.turns += 1
-        touched: dict[Place, Case] = {}
+        touched: dict[Execution, Case] = {}
         try:
             is_changed = self._take_answers(touched)
             if self._heartbeat.lapses != self._lapses:
@@ -150,7 +151,7 @@ class Agent:
             self._do(touched)
             if now >= looks_at:
                 self._leave_surplus()
-            self._look_after_letters()
+            self._look_after_messages()
             if self._endings.idle:
                 self._endings.tell_idle(self.cases)
             if not self._heartbeat.is_fresh():
@@ -178,22 +179,22 @@ class Agent:
         self._looks_at = 0.0
 
     def _may_act(self) -> bool:
-        """Whether nobody can have presumed this agent dead since it last saw which places it has; for any thread.
+        """Whether nobody can have presumed this agent dead since it last saw which shards it has; for any thread.
 
         Calls are begun only then: one that was stopped must not begin those that another agent makes by now.
         """
         return self._heartbeat.is_fresh() and self._heartbeat.lapses == self._lapses
 
     def _look_after_lapse(self) -> None:
-        """See which places are still here, since others may have presumed this agent dead."""
+        """See which shards are still here, since others may have presumed this agent dead."""
         lapses = self._heartbeat.lapses
         for case in self.cases.values():
-            for place in case.lost():
-                case.drop(place)
-                self._tell.lost(case.run, place.number)
+            for shard in case.lost():
+                case.drop(shard)
+                self._tell.lost(case.run, number_of(shard))
         self._lapses = lapses
 
-    def _take_answers(self, touched: dict[Place, Case]) -> bool:
+    def _take_answers(self, touched: dict[Execution, Case]) -> bool:
         """Wait for something to come, and take it; tell whether the store may have changed."""
         is_changed, came = False, self._came
         self._watcher.listen()
@@ -211,35 +212,37 @@ class Agent:
                 return is_changed
             one = came.get()
 
-    def _take_answer(self, came: tuple[Place, Any], touched: dict[Place, Case]) -> None:
-        """Let a place take an answer; if it is adrift this waits until the store is there again."""
-        place, answer = came
-        while place.successor is not None:
-            place = place.successor
-        case = self.cases.get(place.run_name)
-        if case is not None and case.here.get(place.number) is place:
-            self._try(case, place, partial(place.take, answer), touched)
-        elif case is not None and (adrift := case.adrift.get(place.number)) is not None and adrift.place is place:
+    def _take_answer(self, answer: Answer | Again, touched: dict[Execution, Case]) -> None:
+        """Let a shard take an answer; if it is adrift this waits until the store is there again."""
+        shard = answer.call.execution
+        number, case = number_of(shard), self._case_of(shard)
+        if case is not None and case.here.get(number) is shard:
+            self._try(case, shard, partial(shard.take, answer), touched)
+        elif case is not None and (adrift := case.adrift.get(number)) is not None and adrift.has(answer.call):
             adrift.came(answer)
 
-    def _read(self, touched: dict[Place, Case]) -> None:
-        """Read what is new: runs that were submitted, or are over, and letters to places that are here."""
+    def _case_of(self, shard: Execution) -> Case | None:
+        assert shard.mailbox is not None
+        return self.cases.get(shard.mailbox.run)
+
+    def _read(self, touched: dict[Execution, Case]) -> None:
+        """Read what is new: runs that were submitted, or are over, and messages to shards that are here."""
         logs = {messages_of(run): case for run, case in self.cases.items()}
-        # Letters of runs that were over before this agent began are none of its business.
+        # Messages of runs that were over before this agent began are none of its business.
         scope = MESSAGES if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
             found = self._store.read(scope, self._read_up_to, MAX_READ)
             self._hear_of_runs([one for one in found if one.log not in logs])
-            letters: dict[tuple[str, int], list[Record]] = {}
+            messages: dict[tuple[str, int], list[Record]] = {}
             for record in found:
                 if record.log in logs:
-                    for number, letter in dealt(record, logs[record.log].here):
-                        letters.setdefault((record.log, number), []).append(letter)
-            for (log, number), records in letters.items():
+                    for number, message in dealt(record, logs[record.log].here):
+                        messages.setdefault((record.log, number), []).append(message)
+            for (log, number), records in messages.items():
                 case = logs[log]
-                place = case.here.get(number)
-                if place is not None and records[-1].position > place.read_up_to:
-                    self._try(case, place, partial(place.listen, records), touched)
+                shard = case.here.get(number)
+                if shard is not None:
+                    self._try(case, shard, partial(shard.hear, records), touched)
             if found:
                 self._read_up_to = found[-1].position
             if len(found) < MAX_READ:
@@ -272,67 +275,67 @@ class Agent:
             if case.missing:
                 self._tell.missing(run, case.missing)
 
-    def _do(self, touched: dict[Place, Case]) -> None:
-        """Let places react, keep what they noted and said, and make their calls."""
+    def _do(self, touched: dict[Execution, Case]) -> None:
+        """Let shards react, keep what they noted and said, and make their calls."""
         for do in (self._settle, self._admit, self._keep, self._go):
-            # Of a place that was lost, or whose run is over, nothing more is noted.
-            touched = {place: case for place, case in touched.items() if self._is_at_work(place, case)}
+            # Of a shard that was lost, or whose run is over, nothing more is noted.
+            touched = {shard: case for shard, case in touched.items() if self._is_at_work(shard, case)}
             do(touched)
 
-    def _is_at_work(self, place: Place, case: Case) -> bool:
-        return case.here.get(place.number) is place and case.run not in self._endings.known
+    def _is_at_work(self, shard: Execution, case: Case) -> bool:
+        return case.here.get(number_of(shard)) is shard and case.run not in self._endings.known
 
-    def _settle(self, touched: dict[Place, Case]) -> None:
-        for place, case in list(touched.items()):
-            self._try(case, place, place.settle, touched)
+    def _settle(self, touched: dict[Execution, Case]) -> None:
+        for shard, case in list(touched.items()):
+            self._try(case, shard, shard.settle, touched)
 
-    def _admit(self, touched: dict[Place, Case]) -> None:
-        """Note as many calls as can run; those of other places, too, than something has come for."""
+    def _admit(self, touched: dict[Execution, Case]) -> None:
+        """Note as many calls as can run; those of other shards, too, than something has come for."""
         if self._may_act():
             for case in self.cases.values():
                 touched |= dict.fromkeys(case.admit(), case)
 
-    def _go(self, touched: dict[Place, Case]) -> None:
+    def _go(self, touched: dict[Execution, Case]) -> None:
         for case in self.cases.values():
             if case.calls is not None:
                 case.calls.go()
-        for place, case in list(touched.items()):
-            self._try(case, place, place.go, touched)
-            if place.is_idle and place.is_fresh:
+        for shard, case in list(touched.items()):
+            self._try(case, shard, shard.begin_calls, touched)
+            if shard.is_idle and shard.is_fresh:
                 # Where something may still come, it may come in a moment.
-                self._endings.idle[place] = -math.inf if place.is_done else time.monotonic(), case
+                self._endings.idle[shard] = -math.inf if shard.is_done else time.monotonic(), case
 
-    def _try(self, case: Case, place: Place, do: Callable[[], None], touched: dict[Place, Case]) -> None:
-        """Let something happen at a place; what cannot be is the end of its run, and not of this agent."""
+    def _try(self, case: Case, shard: Execution, do: Callable[[], None], touched: dict[Execution, Case]) -> None:
+        """Let something happen at a shard; what cannot be is the end of its run, and not of this agent."""
         try:
             do()
         except Exception as error:  # noqa: BLE001 - whatever one run leads to, there are others
-            self._endings.fail(case, place, error)
-            touched.pop(place, None)
+            self._endings.fail(case, shard, error)
+            touched.pop(shard, None)
         else:
-            touched[place] = case
+            touched[shard] = case
 
-    def _keep(self, touched: dict[Place, Case]) -> None:
-        """Append the journals of places, and their letters behind them; who is refused has lost the place."""
-        for place, error in self._keeper.keep(touched).items():
-            case = touched[place]
+    def _keep(self, touched: dict[Execution, Case]) -> None:
+        """Append the journals of shards, and their messages behind them; who is refused has lost the shard."""
+        for shard, error in self._keeper.keep(touched).items():
+            case = touched[shard]
             if isinstance(error, Conflict):
-                case.drop(place)
-                self._tell.lost(case.run, place.number)
+                case.drop(shard)
+                self._tell.lost(case.run, number_of(shard))
             else:
-                self._endings.fail(case, place, error)
+                self._endings.fail(case, shard, error)
 
-    def _look_after_letters(self) -> None:
-        """See whether letters were refused that nobody waits for: a place with nothing more to note never would."""
-        for place, error in self._keeper.refused().items():
-            case = self.cases.get(place.run_name)
-            if case is not None and case.here.get(place.number) is place:
-                self._endings.fail(case, place, error)
+    def _look_after_messages(self) -> None:
+        """See whether messages were refused that nobody waits for: a shard with nothing more to note never would."""
+        for shard, error in self._keeper.refused().items():
+            case = self._case_of(shard)
+            if case is not None and case.here.get(number_of(shard)) is shard:
+                self._endings.fail(case, shard, error)
 
-    # --- Taking and leaving places.
+    # --- Taking and leaving shards.
 
-    def _look(self, touched: dict[Place, Case]) -> None:
-        """Take this agent's share of the places that nobody has."""
+    def _look(self, touched: dict[Execution, Case]) -> None:
+        """Take this agent's share of the shards that nobody has."""
         self._shares.look(self.cases)
         self._tell_damaged()
         for case in list(self.cases.values()):
@@ -340,7 +343,7 @@ class Agent:
                 self._look_at(case, touched)
 
     def _tell_damaged(self) -> None:
-        """Tell, once, of places that nobody can take."""
+        """Tell, once, of shards that nobody can take."""
         damaged = self._shares.damaged
         for run, found in damaged.items():
             for number in found.keys() - self._damaged.get(run, {}).keys():
@@ -348,7 +351,7 @@ class Agent:
                 self._tell.damaged(run, number, f"{problem.message}; {problem.hint}")
         self._damaged = damaged
 
-    def _look_at(self, case: Case, touched: dict[Place, Case]) -> None:
+    def _look_at(self, case: Case, touched: dict[Execution, Case]) -> None:
         if self._endings.is_ended(case):
             return
         for number in list(case.adrift):
@@ -359,32 +362,32 @@ class Agent:
         for number in self._shares.wanted(case):
             if self._take(case, number, touched):
                 self._shares.took(case, number)
-        case.forget_letters()
+        case.forget_messages()
         why = self._refusals.hopeless(case, self._shares.heartbeats.alive())
         if why and self._may_act():
             self._endings.end_as_failed(case.run, why)
 
     def _leave_surplus(self) -> None:
-        """Leave places to others that have come; when all is kept that has happened there."""
+        """Leave shards to others that have come; when all is kept that has happened there."""
         for case in self.cases.values():
             for number in self._shares.surplus(case):
                 case.release(number)
 
-    def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
-        place: Place | None = None
+    def _take(self, case: Case, number: int, touched: dict[Execution, Case]) -> bool:
+        shard: Execution | None = None
         with self._refusals.of(case.run, number, refuse=case.refuse):
-            place = case.take(number, self._shares.heartbeats, self._came)
-        if place is None:
+            shard = case.take(number, self._shares.heartbeats, self._came)
+        if shard is None:
             return False
         self._tell.taken(case.run, number, case.taken_from(number))
-        touched[place] = case
+        touched[shard] = case
         if case.is_over:
             self._endings.end(case)
         return True
 
     def _keep_answers(self) -> None:
-        """Keep what has come: a call that has ended is not to be made again by who gets its place."""
-        touched: dict[Place, Case] = {}
+        """Keep what has come: a call that has ended is not to be made again by who gets its shard."""
+        touched: dict[Execution, Case] = {}
         while not self._came.empty():
             one = self._came.get()
             if one is not _CHANGED:
@@ -392,11 +395,11 @@ class Agent:
             if self._came.empty():
                 # Further ones may come meanwhile.
                 self._settle(touched)
-                self._keep({place: case for place, case in touched.items() if self._is_at_work(place, case)})
+                self._keep({shard: case for shard, case in touched.items() if self._is_at_work(shard, case)})
                 touched = {}
 
     def _leave(self, case: Case) -> None:
-        """Leave all places of a run to others."""
+        """Leave all shards of a run to others."""
         try:
             for number in list(case.here):
                 self._keep_answers()

@@ -1,10 +1,10 @@
 """Which calls of a run an agent makes now: as many as can run, and a few more, so that no thread waits for the next.
 
-A call that is ready waits, and nothing is noted of it: another agent that gets its place makes it as if nobody had had
+A call that is ready waits, and nothing is noted of it: another agent that gets its shard makes it as if nobody had had
 it before, and a death costs it nothing. It is noted and made when there is room: a thread for each call that needs one,
 and as many more as end while the agent is busy with a turn (`AHEAD_SECONDS`), as was seen of this service: hardly any
 of calls that take a second, many of those that take a millisecond. Services with limits of their own get no more than
-those allow. Calls of a place that is to be left to another agent come last.
+those allow. Calls of a shard that is to be left to another agent come last.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from solvent.engine.reaction import Flight
-    from solvent.runs.agents.place import Place
+    from solvent.runs.calls import OpenCall
+    from solvent.runs.execution import Execution
     from solvent.services import Caller
     from solvent.workflows.model import Service
 
@@ -42,9 +42,9 @@ class _Lane:
         #: How many calls end in `AHEAD_SECONDS`; nothing if none has been seen.
         self.need: float | None = None
         self.out = 0
-        self.queue: deque[tuple[Place, str]] = deque()
-        #: Those of places that are to be left to others.
-        self.spare: deque[tuple[Place, str]] = deque()
+        self.queue: deque[OpenCall] = deque()
+        #: Those of shards that are to be left to others.
+        self.spare: deque[OpenCall] = deque()
         self._tokens, self._seen_at = math.inf, time.monotonic()
 
     def may_begin(self) -> bool:
@@ -74,8 +74,8 @@ class Calls:
         #: Those of them in which calls wait.
         self._ready: dict[str, _Lane] = {}
         #: The calls that are out: their lanes, how many were when each was noted, and since when it is made.
-        self._out: dict[Flight, tuple[_Lane, int, float]] = {}
-        self._noted: list[Flight] = []
+        self._out: dict[OpenCall, tuple[_Lane, int, float]] = {}
+        self._noted: list[OpenCall] = []
         self._pooled = 0
         self._need = 0.0
 
@@ -84,43 +84,43 @@ class Calls:
         """How many calls are ready and wait."""
         return sum(len(lane.queue) + len(lane.spare) for lane in list(self._ready.values()))
 
-    def wait(self, place: Place, key: str, service: str) -> None:
+    def wait(self, call: OpenCall) -> None:
         """Let a call wait until there is room for it."""
+        service = call.request.service
         lane = self._ready[service] = self._lanes[service]
-        lane.queue.append((place, key))
+        lane.queue.append(call)
 
-    def admit(self) -> set[Place]:
-        """Let places note calls, as many as there is room for, one of each service in turn; give these places."""
-        found: set[Place] = set()
+    def admit(self) -> set[Execution]:
+        """Admit calls, as many as there is room for, one of each service in turn; give those that have them."""
+        found: set[Execution] = set()
         turn = list(self._ready.items())
         while turn:
             further = []
             for name, lane in turn:
-                place = self._next(lane)
-                if place is not None:
-                    found.add(place)
+                call = self._next(lane)
+                if call is not None:
+                    found.add(call.execution)
                     further.append((name, lane))
                 elif not lane.queue and not lane.spare:
                     del self._ready[name]
             turn = further
         return found
 
-    def _next(self, lane: _Lane) -> Place | None:
-        """Let the next call of a service be noted, if there is room; give its place."""
+    def _next(self, lane: _Lane) -> OpenCall | None:
+        """Admit the next call of a service, if there is room."""
         while lane.queue or lane.spare:
             if not self._has_room(lane):
                 return None
             if lane.queue:
-                place, key = lane.queue.popleft()
-                if place.is_leaving:
-                    lane.spare.append((place, key))
+                call = lane.queue.popleft()
+                if call.execution.is_leaving:
+                    lane.spare.append(call)
                     continue
             else:
-                place, key = lane.spare.popleft()
-            flight = place.admit(key)
-            if flight is not None:
-                self._begin(flight, lane)
-                return place
+                call = lane.spare.popleft()
+            if call.execution.admit(call):
+                self._begin(call, lane)
+                return call
         return None
 
     def _has_room(self, lane: _Lane) -> bool:
@@ -131,28 +131,23 @@ class Calls:
                 return False
         return lane.may_begin()
 
-    def _begin(self, flight: Flight, lane: _Lane) -> None:
+    def _begin(self, call: OpenCall, lane: _Lane) -> None:
         lane.take()
         self._pooled += lane.is_pooled
-        self._out[flight] = lane, self._pooled, math.inf
-        self._noted.append(flight)
+        self._out[call] = lane, self._pooled, math.inf
+        self._noted.append(call)
 
     def go(self) -> None:
         """Count time for the calls that were noted: they are made now."""
         now, noted, self._noted = time.monotonic(), self._noted, []
-        for flight in noted:
-            found = self._out.get(flight)
+        for call in noted:
+            found = self._out.get(call)
             if found is not None:
-                self._out[flight] = found[0], found[1], now
+                self._out[call] = found[0], found[1], now
 
-    def rename(self, flight: Flight, other: Flight) -> None:
-        """Know a call that is out by another flight."""
-        if flight in self._out:
-            self._out[other] = self._out.pop(flight)
-
-    def end(self, flight: Flight, *, is_done: bool) -> None:
+    def end(self, call: OpenCall, *, is_done: bool) -> None:
         """Make room: a call has ended, or its first attempt, or it was given up; unless it was counted before."""
-        found = self._out.pop(flight, None)
+        found = self._out.pop(call, None)
         if found is None:
             return
         lane, number, began = found

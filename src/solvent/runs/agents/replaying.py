@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from solvent.errors import RecordProblem
 from solvent.hocl.process_settings import deep_stack
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 
-class NoCaller:
-    """Stands where calls would be made: none is."""
-
-    def start(self, *_: Any, **__: Any) -> NoReturn:
-        """Never come to this: a replay makes no calls."""
-        raise AssertionError("a replay calls nobody")
-
-    def prepare_close(self) -> None:
-        """Do nothing: there are no threads."""
-
-
 def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = "replay") -> None:
     """Raise `RecordProblem` R406 where functions would be called that are not offered: a record may be anybody's."""
     if what := offers.unknown_code(workflow):
@@ -42,8 +31,8 @@ def replayed(store: Store, record: RunRecord, offers: Offers) -> Report:
     refuse_code(record.run, workflow_of(store, record), offers)
     case, blobs = Case(store, "replay", record, offers, jobs=None), MemoryBlobs()
     with deep_stack():
-        shards = [case.again(shard, NoCaller()) for shard in range(record.shards)]
-        return merged(blobs, record, case.workflow, [one.closed(blobs) for one in shards])
+        shards = [case.again(shard) for shard in range(record.shards)]
+        return merged(blobs, record, case.workflow, [case.closed(one, blobs) for one in shards])
 
 
-__all__ = ["NoCaller", "refuse_code", "replayed"]
+__all__ = ["refuse_code", "replayed"]

@@ -17,10 +17,9 @@ from msgspec.structs import replace
 
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.hocl.process_settings import deep_stack
-from solvent.runs import registry
-from solvent.runs.agents import words
+from solvent.runs import messages, registry
 from solvent.runs.agents.case import Case
-from solvent.runs.agents.replaying import NoCaller, refuse_code
+from solvent.runs.agents.replaying import refuse_code
 from solvent.runs.closing import report_of
 from solvent.runs.events import (
     CallAnswered,
@@ -145,20 +144,21 @@ def _check(store: Store, run: str, record: RunRecord, offers: Offers) -> None:
     """Raise `RecordProblem` R404 if what was written down does not follow without the losses."""
     sent: dict[tuple[int, int], int] = {}
     for message in _messages_of(store, record.run):
-        for to, one in words.dealt(message, range(record.shards)):
-            letter = words.read(one.data)
-            key = letter.sender, to
-            sent[key] = max(sent.get(key, 0), letter.first + len(letter.said) - 1)
+        for to, one in messages.dealt(message, range(record.shards)):
+            found = messages.read(one.data)
+            key = found.sender, to
+            sent[key] = max(sent.get(key, 0), found.first + len(found.molecules) - 1)
     case = Case(store, "resume", record, offers, jobs=None)
     why = ""
     with deep_stack():
         for shard in range(record.shards):
             try:
-                found = case.again(shard, NoCaller())
+                mailbox = case.again(shard).mailbox
             except SolventError as error:
                 why = error.message
                 break
-            if any(found.said[to] != sent.get((shard, to), 0) for to in range(record.shards)):
+            assert mailbox is not None
+            if any(mailbox.sent[to] != sent.get((shard, to), 0) for to in range(record.shards)):
                 why = f"shard {shard} has told others of it"
                 break
     if why:

@@ -1,4 +1,4 @@
-"""Which places an agent takes: its share of those that nobody has, or somebody who is presumed dead."""
+"""Which shards an agent takes: its share of those that nobody has, or somebody who is presumed dead."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec import ValidationError, convert, to_builtins
 
 from solvent.errors import StoreError
 from solvent.runs import holders
+from solvent.runs.agents.case import number_of
 from solvent.runs.registry import FORMAT, key_of
 from solvent.store.leases import Heartbeats, heartbeat_from_value, holder_from_entry
 
@@ -32,22 +33,22 @@ class Shares:
         self._store = store
         self._agent = agent
         self._ttl = ttl
-        #: How many places this agent has, and how many at most, and at least, would be its share.
+        #: How many shards this agent has, and how many at most, and at least, would be its share.
         self._mine = self._most = self._least = 0
-        #: How many places others have that live, and how many nobody has.
+        #: How many shards others have that live, and how many nobody has.
         self._others: dict[str, int] = {}
         self._left = 0
-        #: Who has each place of each run.
+        #: Who has each shard of each run.
         self._held: dict[str, dict[int, Holder | None]] = {}
-        #: Leases that do not read, of each run, by place.
+        #: Leases that do not read, of each run, by shard.
         self.damaged: dict[str, dict[int, StoreError]] = {}
-        #: Since when places have been free that this agent has left to others.
+        #: Since when shards have been free that this agent has left to others.
         self._free: dict[tuple[str, int], float] = {}
 
     def look(self, cases: Mapping[str, Case]) -> None:
         """See who is alive, who has what, and what this agent's share is."""
         self.heartbeats.look()
-        self._free = {place: since for place, since in self._free.items() if place[0] in cases}
+        self._free = {shard: since for shard, since in self._free.items() if shard[0] in cases}
         self.damaged = {}
         self._held = {run: self._holders(case) for run, case in cases.items()}
         # Of those who have just died, elsewhere, nobody knows it yet; they are not waited for with what nobody has.
@@ -61,7 +62,7 @@ class Shares:
         self._most = -(-total // (1 + len(able)))
 
     def _holders(self, case: Case) -> dict[int, Holder | None]:
-        """Give who has each place; where no lease is written, nobody who keeps to the rules can take it by them."""
+        """Give who has each shard; where no lease is written, nobody who keeps to the rules can take it by them."""
         below = key_of(case.run, "lease") + "/"
         found: dict[int, Holder | None] = dict.fromkeys(range(case.record.shards))
         written = self._store.keys(below)
@@ -76,7 +77,7 @@ class Shares:
         return found
 
     def wanted(self, case: Case) -> Iterator[int]:
-        """Give places of a run to take; whoever takes one says so by `took`."""
+        """Give shards of a run to take; whoever takes one says so by `took`."""
         now = time.monotonic()
         held = self._held.get(case.run, {})
         numbers = [one for one in held if one not in case.here and case.can_serve(one)]
@@ -100,15 +101,15 @@ class Shares:
                 yield number
 
     def _may_have_more(self) -> bool:
-        """Whether one more is this agent's: where places cannot be divided evenly, those that have none come first."""
+        """Whether one more is this agent's: where shards cannot be divided evenly, those that have none come first."""
         return self._mine < self._least or (self._mine < self._most and self._left > self._missing())
 
     def _missing(self) -> int:
-        """Say how many places others should have and have not."""
+        """Say how many shards others should have and have not."""
         return sum(max(0, self._least - count) for count in self._others.values())
 
     def took(self, case: Case, number: int) -> None:
-        """Count a place that was taken."""
+        """Count a shard that was taken."""
         if self._mine < self._most:
             # One that was taken only since nobody else did is not left to others again.
             self._free.pop((case.run, number), None)
@@ -116,20 +117,20 @@ class Shares:
         self._left -= 1
 
     def surplus(self, case: Case) -> list[int]:
-        """Give places to leave to others that have come: those at which nothing is out, and that others can serve.
+        """Give shards to leave to others that have come: those at which nothing is out, and that others can serve.
 
         Others that are too many are marked: they take on no calls as long as there are others here. Those that are kept
         have their part of the work: calls that are out, and calls that are ready.
         """
-        mine = [place for number, place in case.here.items() if (case.run, number) not in self._free]
+        mine = [shard for number, shard in case.here.items() if (case.run, number) not in self._free]
         many = min(len(mine), max(self._mine - self._most, int(self._is_to_give())))
         self._mine -= many
-        mine.sort(key=lambda place: (place.is_free, -place.ready))
+        mine.sort(key=lambda shard: (shard.is_free, -len(shard.waiting)))
         keeps = len(mine) - many
         kept = {number * len(mine) // keeps for number in range(keeps)}
-        for number, place in enumerate(mine):
-            place.is_leaving = number not in kept
-        return [place.number for place in mine if place.is_leaving and place.is_free]
+        for number, shard in enumerate(mine):
+            shard.is_leaving = number not in kept
+        return [number_of(shard) for shard in mine if shard.is_leaving and shard.is_free]
 
     def _is_to_give(self) -> bool:
         """Whether one more is to be left to who has none: by those that have the most, who agree on that by names."""

@@ -15,10 +15,10 @@ from solvent.runs.agents import ending
 from solvent.runs.agents.offers import Offers, offers_of
 from solvent.runs.agents.replaying import replayed
 from solvent.runs.agents.shards import submit
+from solvent.runs.calls import OpenCall
 from solvent.runs.closing import report_of
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from solvent.runs.projection import view_of
-from solvent.runs.recorded import Deferred
 from solvent.runs.registry import SUBMITTED, existing, key_of, messages_of
 from solvent.services import cancelled
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Value, Workflow
@@ -66,7 +66,7 @@ def test_calls_that_have_ended_are_forgotten_at_once(store: Store) -> None:
     chain = (Task(f"t{number}", "add", (Result(f"t{number - 1}"), Value(1))) for number in range(1, 40))
     submit(store, "r1", workflow(Task("t0", "add", (Value(1),)), *chain), {})
     # Not `isinstance`: what other tests have left may say anything of its class.
-    kinds = (Flight, Deferred)
+    kinds = (Flight, OpenCall)
     gc.collect()
     gc.disable()
     try:

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from solvent.lang.molecule import List, Symbol
 from solvent.runs.agents import calls as module
 from solvent.runs.agents.calls import AHEAD_SECONDS, Calls
+from solvent.runs.calls import OpenCall
+from solvent.runs.functions import Request
 from solvent.services import Caller
 from solvent.workflows.model import Policy, Service
 
@@ -26,19 +29,19 @@ async def awaited() -> None:
 
 
 class At:
-    """A place, as far as calls look at it."""
+    """An execution, as far as calls look at it."""
 
     def __init__(self, refuses: frozenset[str] = frozenset()) -> None:
         self.is_leaving = False
-        self.admitted: list[str] = []
+        self.admitted: list[Any] = []
         self._refuses = refuses
 
-    def admit(self, key: str) -> Any:
-        """Take a call, which is its own flight."""
-        if key in self._refuses:
-            return None
-        self.admitted.append(key)
-        return key
+    def admit(self, call: Any) -> bool:
+        """Take a call."""
+        if call.key in self._refuses:
+            return False
+        self.admitted.append(call)
+        return True
 
 
 class Clock:
@@ -74,10 +77,12 @@ def calls(clock: Clock) -> Iterator[Calls]:
 
 
 def given(calls: Calls, service: str, count: int, at: Any = None) -> Any:
-    """Let calls wait, and give their place."""
+    """Let calls wait, and give what has them."""
     at = at or At()
     for number in range(count):
-        calls.wait(at, f"{service}{number}", service)
+        flight: Any = None
+        request = Request(Symbol("T"), service, None, List(()))
+        calls.wait(OpenCall(at, flight, request, service, f"{service}{number}"))
     return at
 
 
@@ -86,8 +91,8 @@ def test_many_short_calls_are_made_ahead(calls: Calls) -> None:
     at = given(calls, "quick", 100)
     calls.admit()
     calls.go()
-    for key in list(at.admitted):
-        calls.end(key, is_done=True)
+    for call in list(at.admitted):
+        calls.end(call, is_done=True)
     calls.admit()
     assert len(at.admitted) > 3 * JOBS
 
@@ -98,8 +103,8 @@ def test_calls_that_take_long_are_not_made_ahead(calls: Calls, clock: Clock) -> 
     calls.admit()
     calls.go()
     clock.now += 8 * AHEAD_SECONDS * JOBS
-    for key in list(at.admitted):
-        calls.end(key, is_done=True)
+    for call in list(at.admitted):
+        calls.end(call, is_done=True)
     calls.admit()
     assert len(at.admitted) == 2 * JOBS
 
@@ -132,13 +137,13 @@ def test_calls_of_places_that_are_left_come_last(calls: Calls) -> None:
     left.is_leaving = True
     kept = given(calls, "quick", JOBS)
     assert calls.admit() == {kept}
-    for key in kept.admitted:
-        calls.end(key, is_done=False)
+    for call in kept.admitted:
+        calls.end(call, is_done=False)
     assert calls.admit() == {left}
 
 
 def test_a_call_that_is_not_made_takes_no_room(calls: Calls) -> None:
-    """It was cancelled, or its place is gone."""
+    """It was cancelled, or its shard is gone."""
     at = given(calls, "quick", 10, At(frozenset({"quick0", "quick1"})))
     calls.admit()
     assert len(at.admitted) == JOBS

@@ -14,10 +14,9 @@ from solvent.hocl.process_settings import deep_stack
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.looking import see_run
 from solvent.runs.agents.offers import Offers
-from solvent.runs.agents.place import Place
-from solvent.runs.agents.replaying import NoCaller
 from solvent.runs.agents.shards import submit
-from solvent.runs.agents.words import dealt, molecule_from, read
+from solvent.runs.execution import Execution
+from solvent.runs.messages import dealt, molecule_from, read
 from solvent.runs.registry import FORMAT, existing, key_of, messages_of, record_of
 from solvent.workflows.model import Alternative, Result, Task, Value
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, workflow
@@ -42,7 +41,7 @@ FLOW = workflow(
 def test_what_was_written_in_this_format_is_done_again_as_it_was(
     store: Store, monkeypatch: pytest.MonkeyPatch, *, rewrite: bool
 ) -> None:
-    """Places of a stored run say again, letter by letter, what they said; if not, raise `FORMAT` and store another.
+    """Shards of a stored run say again, message by message, what they said; if not, raise `FORMAT` and store another.
 
     `pytest --rewrite` stores a run of today where there is none of this format.
     """
@@ -56,22 +55,23 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
     assert plan is not None
     case = Case(store, "test", plan, Offers({}), jobs=None)
     said: dict[tuple[int, int], list[Any]] = {}
-    tell = Place.tell
+    tell = Execution.tell
 
-    def heard(place: Place, task: Any, molecule: Any) -> None:
-        said.setdefault((place.number, place._where[task]), []).append(molecule)
-        tell(place, task, molecule)
+    def heard(shard: Execution, task: Any, molecule: Any) -> None:
+        assert shard.mailbox is not None
+        said.setdefault((shard.mailbox.shard, shard.mailbox._shard_of[task]), []).append(molecule)
+        tell(shard, task, molecule)
 
-    monkeypatch.setattr(Place, "tell", heard)
+    monkeypatch.setattr(Execution, "tell", heard)
     with deep_stack():
         for number in range(plan.shards):
-            case.again(number, NoCaller())
+            case.again(number)
     written: dict[tuple[int, int], dict[int, Any]] = {}
     for record in store.read(messages_of("r1")):
         for to, one in dealt(record, range(plan.shards)):
-            letter = read(one.data)
-            own = written.setdefault((letter.sender, to), {})
-            own |= {number: molecule_from(each, store) for number, each in enumerate(letter.said, letter.first)}
+            message = read(one.data)
+            own = written.setdefault((message.sender, to), {})
+            own |= {number: molecule_from(each, store) for number, each in enumerate(message.molecules, message.first)}
     assert len(written) > 3
     assert said == {key: [own[number] for number in sorted(own)] for key, own in written.items()}
 

@@ -9,9 +9,9 @@ import pytest
 
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.place import Place
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import report_of
+from solvent.runs.execution import Execution
 from solvent.runs.registry import existing
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of
@@ -55,7 +55,7 @@ ODD = Workflow(
 
 
 def test_odd_results_and_failures_are_results_and_failures(store: Store) -> None:
-    """Half characters and very long numbers are passed from place to place, and told at the end."""
+    """Half characters and very long numbers are passed from shard to shard, and told at the end."""
     submit(store, "r1", ODD, {}, max_shards=4)
     with AgentsHere(store, offers_of([ODD]), many=2):
         assert end_of(store, "r1").state == "failed"
@@ -68,18 +68,19 @@ def test_odd_results_and_failures_are_results_and_failures(store: Store) -> None
 def failing(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let something of the run `odd` raise what nobody expects."""
 
-    def fail(self: Any, *arguments: Any) -> Any:
-        if getattr(self, "run_name", getattr(self, "run", "")) == "odd":
+    def fail(self: Any, *arguments: Any, **options: Any) -> Any:
+        run = self.run if isinstance(self, Case) else self.mailbox.run
+        if run == "odd":
             raise ZeroDivisionError("an oddity \udce9")
-        return method(self, *arguments)
+        return method(self, *arguments, **options)
 
     return fail
 
 
-@pytest.mark.parametrize("method", ["start", "take", "settle", "appends", "go", "close"])
+@pytest.mark.parametrize("method", ["start", "take", "settle", "appends", "begin_calls", "closed"])
 def test_a_fault_ends_its_run_and_no_agent(store: Store, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """Wherever a run meets a fault of Solvent, it has failed, with its cause, and the agent goes on with others."""
-    monkeypatch.setattr(Place, method, failing(getattr(Place, method)))
+    monkeypatch.setattr(Execution, method, failing(getattr(Execution, method)))
     with AgentsHere(store) as agents:
         submit(store, "odd", adaptive(), {})
         ending = end_of(store, "odd")
@@ -90,8 +91,8 @@ def test_a_fault_ends_its_run_and_no_agent(store: Store, monkeypatch: pytest.Mon
 
 
 def test_a_fault_beside_the_places_of_a_run_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What goes wrong while an agent looks for places ends neither the run, which has what it needs, nor the agent."""
-    monkeypatch.setattr(Case, "forget_letters", failing(Case.forget_letters))
+    """What goes wrong while an agent looks for shards ends neither the run, which has what it needs, nor the agent."""
+    monkeypatch.setattr(Case, "forget_messages", failing(Case.forget_messages))
     with AgentsHere(store) as agents:
         submit(store, "odd", adaptive(), {})
         assert end_of(store, "odd").state == "done"

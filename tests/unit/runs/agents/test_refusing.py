@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from solvent.runs.agents.place import Place
+    from solvent.runs.execution import Execution
     from solvent.store import Store
 
 
 class Rig:
-    """A run of one place, which agents take from each other."""
+    """A run of one shard, which agents take from each other."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -42,17 +42,17 @@ class Rig:
         self.cases.append(Case(self.store, agent, plan, offers_of([adaptive()]), jobs=1))
         return self.cases[-1]
 
-    def take(self, case: Case) -> Place:
-        """Let an agent take the place, as if who has it were dead."""
+    def take(self, case: Case) -> Execution:
+        """Let an agent take the shard, as if who has it were dead."""
         self.store.delete(key_of("r1", "lease", 0))
-        place = case.take(0, Heartbeats(self.store), SimpleQueue[Any]())
-        assert place is not None
-        return place
+        shard = case.take(0, Heartbeats(self.store), SimpleQueue[Any]())
+        assert shard is not None
+        return shard
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    """Give a run of one place."""
+    """Give a run of one shard."""
     with store_at(tmp_path) as store:
         found = Rig(store)
         yield found
@@ -62,13 +62,13 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 @pytest.mark.parametrize("is_taken", [True, False])
 def test_only_who_has_a_place_ends_its_run(rig: Rig, *, is_taken: bool) -> None:
-    """One that was stopped, and finds something wrong at a place that another agent has by now, ends nothing."""
+    """One that was stopped, and finds something wrong at a shard that another agent has by now, ends nothing."""
     case = rig.case("old")
-    place = rig.take(case)
+    shard = rig.take(case)
     if is_taken:
         # Its journal has what the other one opened it with, and its lease is the other's.
         rig.store.append(journal_of("r1", 0), b"\x90")
-    Endings(rig.store, Teller(rig.told.append)).fail(case, place, ZeroDivisionError("odd"))
+    Endings(rig.store, Teller(rig.told.append)).fail(case, shard, ZeroDivisionError("odd"))
     assert (not existing(rig.store, "r1").has_ended) == is_taken
     assert not case.here
     assert ("is another agent's now" in rig.told[0]) == is_taken
@@ -85,11 +85,11 @@ def test_a_place_that_was_taken_again_is_not_dropped_with_what_was_before(rig: R
 
 
 def test_what_is_opened_again_is_opened_in_a_new_epoch(rig: Rig) -> None:
-    """An agent that drops a place, and has the lease still, takes it with the next epoch."""
+    """An agent that drops a shard, and has the lease still, takes it with the next epoch."""
     case = rig.case("one")
-    place = rig.take(case)
+    shard = rig.take(case)
     before = rig.store.get(key_of("r1", "lease", 0))
-    case.drop(place)
+    case.drop(shard)
     assert case.take(0, Heartbeats(rig.store), SimpleQueue[Any]()) is not None
     assert rig.store.get(key_of("r1", "lease", 0)) != before
 
@@ -97,18 +97,18 @@ def test_what_is_opened_again_is_opened_in_a_new_epoch(rig: Rig) -> None:
 def test_a_place_whose_lease_is_another_s_is_lost(rig: Rig) -> None:
     """Who looks which places it still has sees it by the lease, also if the journal is not opened yet."""
     case = rig.case("old")
-    place = rig.take(case)
+    shard = rig.take(case)
     assert case.lost() == []
     rig.store.put(key_of("r1", "lease", 0), b"\x82\xa6holder\xa3new\xa5epoch\x02")
-    assert case.lost() == [place]
+    assert case.lost() == [shard]
 
 
 def test_a_place_that_is_closed_stays_so(rig: Rig) -> None:
     """Whatever is told of it later, and whoever takes it: a run that is over ends when all its places are closed."""
     case = rig.case("one")
-    place = rig.take(case)
+    shard = rig.take(case)
     case.publish()
-    case.tell(place)
+    case.tell(shard)
     assert is_closed(standings(rig.store, "r1"), 1)
     case.release(0)
     other = rig.case("two")
@@ -131,21 +131,21 @@ def test_nothing_is_noted_of_a_run_that_is_over(rig: Rig) -> None:
     """An answer that comes together with the news of the end is not in the journal: what follows it did not happen."""
     agent = Agent(rig.store, "one", offers_of([adaptive()]))
     case = rig.case("one")
-    place = rig.take(case)
+    shard = rig.take(case)
     before = rig.store.last(journal_of("r1", 0))
     end(rig.store, "r1", "cancelled")
     agent.cases["r1"] = case
     agent._read({})
     assert not case.here
-    agent._do({place: case})
+    agent._do({shard: case})
     assert rig.store.last(journal_of("r1", 0)) == before
 
 
 def test_refusals_are_said_once_and_read_by_others(rig: Rig) -> None:
-    """An agent says of each place why it cannot open it; nonsense among that is nobody's."""
+    """An agent says of each shard why it cannot open it; nonsense among that is nobody's."""
     refusals = Refusals(rig.store, "one", Teller(rig.told.append))
-    for place in (3, 3, ALL):
-        refusals.say("r1", place, ZeroDivisionError("odd"))
+    for shard in (3, 3, ALL):
+        refusals.say("r1", shard, ZeroDivisionError("odd"))
     rig.store.put(key_of("r1", "refusal") + "/two", b"nonsense")
     found = refused(rig.store, "r1")
     assert (found["one"].keys(), found["two"]) == ({3, ALL}, {})

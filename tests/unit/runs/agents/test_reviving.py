@@ -20,7 +20,7 @@ from solvent.store.leases import Heartbeats
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Value, Workflow
 from solvent.workflows.translate import task_symbol
 from tests.unit.runs.agents.flows import run_by_agents, store_at
-from tests.unit.runs.agents.test_place import kept, said
+from tests.unit.runs.agents.test_execution import kept, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,8 +70,8 @@ def fail_by_death(store: Store, flow: Workflow, *, deaths: int = 1) -> RunRecord
             assert place is not None
             kept(place)
             while not came.empty():
-                answer = came.get()[1]
-                if answer[3] is not None:
+                answer = came.get()
+                if answer.failure is not None:
                     place.take(answer)
                     kept(place)
             case._leases[number].release()

@@ -23,9 +23,9 @@ from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import report_of
+from solvent.runs.embedded import run_workflow
 from solvent.runs.events import CallAnswered, CallFailed, CallLost, CallStarted
 from solvent.runs.journal import read_journal
-from solvent.runs.making import run_workflow
 from solvent.runs.registry import existing, journal_of
 from solvent.workflows.model import Alternative, Result, Task, Value
 from tests.property.amounts import examples

@@ -8,7 +8,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from solvent.runs.making import run_workflow
+from solvent.runs.embedded import run_workflow
 from solvent.runs.observing.tracing import Tracing
 from solvent.workflows.model import Policy, Result, Service, Task, Value, Workflow
 

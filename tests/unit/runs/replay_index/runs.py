@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.held_run import new_run
-from solvent.runs.recorded import recorded_run
 from solvent.runs.replay_index.making import Order, make
 from solvent.runs.replay_index.viewing import Viewer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from solvent.runs.recorded import RecordedRun
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
 
-def recorded(store: Store, name: str, workflow: Workflow, **options: Any) -> RecordedRun:
+def recorded(store: Store, name: str, workflow: Workflow, **options: Any) -> EmbeddedRun:
     """Run a workflow, recorded under a name."""
     held = new_run(store, workflow)
     held.name(name)
-    run = recorded_run(workflow, None, journal=held.journal, should_stop=held.is_cancelled, **options)
+    run = EmbeddedRun(workflow, None, journal=held.journal, should_stop=held.is_cancelled, **options)
     held.open()
     held.end(run.run())
     return run

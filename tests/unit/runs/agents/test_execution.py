@@ -1,4 +1,4 @@
-"""What a place does when several things come at once is done again in the same way from its journal."""
+"""What a shard does when several things come at once is done again in the same way from its journal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from solvent.lang.molecule import Symbol
 from solvent.runs.agents.case import Case
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
-from solvent.runs.agents.words import Letter, Writer, addressed, dealt
+from solvent.runs.messages import Message, Writer, addressed, dealt
 from solvent.runs.registry import messages_of
 from solvent.store.leases import Heartbeats
 from solvent.workflows.model import Alternative, Result, Task, Value
@@ -23,7 +23,7 @@ from tests.unit.runs.agents.flows import store_at, workflow
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from solvent.runs.agents.place import Place
+    from solvent.runs.execution import Execution
     from solvent.store import Record, Store
 
 FLOW = workflow(
@@ -38,49 +38,48 @@ FLOW = workflow(
 )
 
 
-def said(store: Store, number: int, place: int, *molecule: Any) -> Record:
-    """Say something to a task of a place, as the place of `first` does; give the letter as it is read."""
-    letter = Letter(0, number, (Writer(store).said(molecule),))
-    position = store.append(messages_of("r1"), addressed(place, letter))
+def said(store: Store, number: int, shard: int, *molecule: Any) -> Record:
+    """Say something to a task of a shard, as the shard of `first` does; give the message as it is read."""
+    message = Message(0, number, (Writer(store).encode(molecule),))
+    position = store.append(messages_of("r1"), addressed(shard, message))
     [record] = store.read(messages_of("r1"), position - 1, 1)
-    [(_, found)] = dealt(record, [place])
+    [(_, found)] = dealt(record, [shard])
     return found
 
 
-def kept(place: Place) -> None:
-    """End a turn: let the place react, keep what it noted, and make its calls."""
-    place.settle()
-    for key in list(place._held):
-        place.admit(key)
-    for one in place.appends():
-        position = place.journal.store.append(one.log, one.data, expected=one.expected)
+def kept(shard: Execution) -> None:
+    """End a turn: let the shard react, keep what it noted, and make its calls."""
+    shard.settle()
+    shard.admit_all()
+    for one in shard.appends():
+        position = shard.journal.store.append(one.log, one.data, expected=one.expected)
         if one.expected is not None:
-            place.journal.kept(position)
-    place.go()
+            shard.journal.kept(position)
+    shard.begin_calls()
 
 
 def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_path: Path) -> None:
-    """An answer and a letter that takes back what it rests on come together: the journal can be opened by another."""
+    """An answer and a message that takes back what it rests on come together: the journal can be opened by another."""
     second, first = task_symbol("second"), task_symbol("first")
     with store_at(tmp_path) as store:
         plan, came = submit(store, "r1", FLOW, {}, max_shards=8), SimpleQueue[Any]()
         cases = [Case(store, name, plan, offers_of([FLOW]), jobs=1) for name in ("one", "two")]
         number = cases[0]._where[second]
         assert cases[0]._where[first] != number
-        place = cases[0].take(number, Heartbeats(store), came)
-        assert place is not None
-        place.listen([said(store, 1, number, Symbol("PASS"), second, first, 0, molecule_of(1))])
-        kept(place)
-        place.take(came.get(timeout=200)[1])
-        place.listen([said(store, 2, number, Symbol("OFF"), second, first, 0)])
-        kept(place)
-        while not place.is_idle:
-            place.take(came.get(timeout=200)[1])
-            kept(place)
+        shard = cases[0].take(number, Heartbeats(store), came)
+        assert shard is not None
+        shard.hear([said(store, 1, number, Symbol("PASS"), second, first, 0, molecule_of(1))])
+        kept(shard)
+        shard.take(came.get(timeout=200))
+        shard.hear([said(store, 2, number, Symbol("OFF"), second, first, 0)])
+        kept(shard)
+        while not shard.is_idle:
+            shard.take(came.get(timeout=200))
+            kept(shard)
         cases[0].release(number)
         again = cases[1].take(number, Heartbeats(store), came)
         assert again is not None
-        assert again.closed(store).states == place.closed(store).states
+        assert cases[1].closed(again, store).states == cases[0].closed(shard, store).states
         for case in cases:
             case.close()
 
@@ -93,9 +92,9 @@ def test_who_goes_on_after_a_record_of_which_the_store_said_nothing_loses_no_cal
     with store_at(tmp_path) as store:
         plan, came = submit(store, "r1", flow, {}), SimpleQueue[Any]()
         case = Case(store, "one", plan, offers_of([flow]), jobs=1)
-        place = case.take(0, Heartbeats(store), came)
-        assert place is not None
-        kept(place)
+        shard = case.take(0, Heartbeats(store), came)
+        assert shard is not None
+        kept(shard)
         case.set_adrift()
 
         def unheard(*arguments: Any, **options: Any) -> int:
@@ -109,7 +108,7 @@ def test_who_goes_on_after_a_record_of_which_the_store_said_nothing_loses_no_cal
                 case.take(0, Heartbeats(store), came)
         again = case.take(0, Heartbeats(store), came)
         assert again is not None
-        assert (again.journal.is_resumed, again.ready, again.journal.losses.total()) == (True, 0, 0)
+        assert (again.journal.is_resumed, len(again.waiting), again.journal.losses.total()) == (True, 0, 0)
         case.close()
 
 
@@ -121,13 +120,13 @@ def test_calls_that_were_not_made_when_the_store_went_away_keep_no_room(tmp_path
         plan, came = submit(store, "r1", flow, {}, max_shards=1), SimpleQueue[Any]()
         case = Case(store, "one", plan, offers_of([flow]), jobs=2)
         for _ in range(3):
-            place = case.take(0, Heartbeats(store), came)
-            assert place is not None
-            place.settle()
+            shard = case.take(0, Heartbeats(store), came)
+            assert shard is not None
+            shard.settle()
             if is_noted:
                 case.admit()
             case.set_adrift()
-        place = case.take(0, Heartbeats(store), came)
-        assert place is not None
-        assert (case.admit(), place.ready) == ({place}, 1)
+        shard = case.take(0, Heartbeats(store), came)
+        assert shard is not None
+        assert (case.admit(), len(shard.waiting)) == ({shard}, 1)
         case.close()

@@ -1,6 +1,6 @@
-"""What stands between a rule that calls a service and the host that makes the call.
+"""What the rules of a workflow ask of the execution they are part of.
 
-A rule's `invoke(t, s, p)` is a coroutine that gives the host a `Call` and waits for the answer, a molecule.
+A rule's `invoke(t, s, p)` is a coroutine that gives the execution a `Request` and waits for the answer, a molecule.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from solvent.lang.molecule import List
-from solvent.services.python import function_of
-from solvent.workflows.model import Service
+from solvent.workflows.translate import workflow_functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from pathlib import Path
 
     from solvent.lang.molecule import Molecule
 
 
-class Call:
+class Request:
     """What the coroutine of a reaction waits for: the answer of a service."""
 
     __slots__ = ("arguments", "index", "service", "task")
@@ -30,19 +28,19 @@ class Call:
         self.index = index
         self.arguments = arguments
 
-    def __await__(self) -> Generator[Call, Molecule, Molecule]:
+    def __await__(self) -> Generator[Request, Molecule, Molecule]:
         answer = yield self
         return answer
 
 
 async def invoke(task: Molecule, service: Molecule, arguments: Molecule) -> Molecule:
     """`invoke(t, s, p)`: call a service for a task; the answer is `RES : value` or `ERR : kind : text`."""
-    return await Call(task, service, None, arguments)
+    return await Request(task, service, None, arguments)
 
 
 async def invoke_each(task: Molecule, service: Molecule, index: Molecule, arguments: Molecule) -> Molecule:
     """`invoke_each(t, s, k, p)`: make one of several calls; it gives `GOT : k : value` or `FAULT : kind : text`."""
-    return await Call(task, service, index, arguments)
+    return await Request(task, service, index, arguments)
 
 
 def _adapted(alternative: Molecule, task: Molecule, kind: Molecule, what: Molecule) -> Molecule:
@@ -118,22 +116,26 @@ HOST: dict[str, Callable[..., Any]] = {
     "parts_off": _parts_off,
     "told": _told,
 }
-"""What the rules ask of the run they are part of, by the names they use."""
+"""What the rules ask, by the names they use."""
+
+FUNCTIONS = workflow_functions(**HOST)
+"""All that the rules of a concrete workflow call; only an `Execution` can run them."""
 
 
-class NotMade:
-    """The handle of a call that is not made."""
+class bound:  # noqa: N801 - used as a function; this is on the path of every answer, and a generator costs more
+    """Let rules that react in this thread ask `run`."""
 
-    def cancel(self) -> None:
-        """Do nothing."""
+    __slots__ = ("_before", "_run")
+
+    def __init__(self, run: object) -> None:
+        self._run = run
+
+    def __enter__(self) -> None:
+        self._before = getattr(current, "run", None)
+        current.run = self._run
+
+    def __exit__(self, *_: object) -> None:
+        current.run = self._before
 
 
-def predicate_of(alternative: str, predicate: Any, folder: Path | None) -> Callable[[Any], object]:
-    """Give the predicate of an alternative, which a file names as `module:function`."""
-    if callable(predicate):
-        found: Callable[[Any], object] = predicate
-        return found
-    return function_of(Service(alternative, target=str(predicate)), folder)
-
-
-__all__ = ["HOST", "Call", "NotMade", "current", "invoke", "invoke_each", "predicate_of"]
+__all__ = ["FUNCTIONS", "HOST", "Request", "bound", "current", "invoke", "invoke_each"]

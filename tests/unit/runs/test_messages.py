@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from solvent.lang.molecule import Symbol
-from solvent.runs.agents.words import Letter, Said, Writer, addressed, dealt, molecule_from, packed, read, write
+from solvent.runs.messages import Encoded, Message, Writer, addressed, dealt, molecule_from, packed, read, write
 from solvent.store import Record
 from solvent.values import codec
 from solvent.workflows.rule_functions import molecule_of, value_of
@@ -29,9 +29,9 @@ VALUES = st.recursive(
 def test_a_result_comes_as_it_was_said(store: Store, value: Any) -> None:
     """What is passed on is the same value, of the same types, on the other side."""
     molecule = (Symbol("PASS"), Symbol("T1"), Symbol("T2"), molecule_of(value))
-    letter = read(write(Letter(3, 7, (Writer(store).said(molecule),))))
-    assert (letter.sender, letter.first) == (3, 7)
-    heard = molecule_from(letter.said[0], store)
+    message = read(write(Message(3, 7, (Writer(store).encode(molecule),))))
+    assert (message.sender, message.first) == (3, 7)
+    heard = molecule_from(message.molecules[0], store)
     assert heard[:3] == molecule[:3]
     assert value_of(heard[3]) == value
     assert type(value_of(heard[3])) is type(value)
@@ -40,48 +40,48 @@ def test_a_result_comes_as_it_was_said(store: Store, value: Any) -> None:
 def test_other_molecules_come_as_they_were_said(store: Store) -> None:
     """What rules say of alternatives has no value, and comes as it is."""
     molecule = (Symbol("REPLACE"), Symbol("T1"), "with spaces", 3)
-    assert molecule_from(Writer(store).said(molecule), store) == molecule
+    assert molecule_from(Writer(store).encode(molecule), store) == molecule
 
 
 def test_a_large_result_is_a_blob(store: Store) -> None:
-    """A large value is written once, however many hear it, and is not in the letter."""
+    """A large value is written once, however many hear it, and is not in the message."""
     writer, large = Writer(store), molecule_of("x" * 200_000)
-    first, second = (writer.said((Symbol("PASS"), Symbol("T1"), Symbol(to), large)) for to in ("T2", "T3"))
+    first, second = (writer.encode((Symbol("PASS"), Symbol("T1"), Symbol(to), large)) for to in ("T2", "T3"))
     assert first.blob == second.blob != ""
-    assert len(write(Letter(0, 1, (first, second)))) < 1_000
+    assert len(write(Message(0, 1, (first, second)))) < 1_000
     assert value_of(molecule_from(first, store)[3]) == "x" * 200_000
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00", b"\xc1", b"no letter", b"\x93\x01\x02\x03"])
-def test_what_is_no_letter_is_refused(data: bytes) -> None:
-    """Bytes that somebody else has written are no letter."""
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\xc1", b"no message", b"\x93\x01\x02\x03"])
+def test_what_is_no_message_is_refused(data: bytes) -> None:
+    """Bytes that somebody else has written are no message."""
     with pytest.raises(ValueError, match=r".+"):
         read(data)
 
 
 @pytest.mark.parametrize("parts", [(), (1, 2), [Symbol("PASS")], "PASS"])
 def test_what_is_no_molecule_is_refused(store: Store, parts: Any) -> None:
-    """A letter whose words are no molecule is not taken."""
+    """A message whose words are no molecule is not taken."""
     with pytest.raises(ValueError, match="no molecule"):
-        molecule_from(Said(codec.encode(parts)), store)
+        molecule_from(Encoded(codec.encode(parts)), store)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.binary(max_size=30)), max_size=8), st.integers(20, 100))
-def test_letters_of_one_record_are_dealt_out(said: list[tuple[int, bytes]], max_bytes: int) -> None:
-    """Each place gets the letters that are for it, whole and in order, however many there are in a record."""
-    letters = [(to, Letter(0, number, (Said(data),))) for number, (to, data) in enumerate(said)]
-    records = list(packed((addressed(to, letter) for to, letter in letters), max_bytes))
+def test_messages_of_one_record_are_dealt_out(said: list[tuple[int, bytes]], max_bytes: int) -> None:
+    """Each shard gets the messages that are for it, whole and in order, however many there are in a record."""
+    messages = [(to, Message(0, number, (Encoded(data),))) for number, (to, data) in enumerate(said)]
+    records = list(packed((addressed(to, message) for to, message in messages), max_bytes))
     found = [
         (to, read(one.data))
         for number, data in enumerate(records, 1)
         for to, one in dealt(Record(number, "log", data), {1, 3, 5})
     ]
-    assert found == [(to, letter) for to, letter in letters if to in {1, 3, 5}]
+    assert found == [(to, message) for to, message in messages if to in {1, 3, 5}]
     assert all(len(data) <= max_bytes or len(list(dealt(Record(1, "", data), range(6)))) == 1 for data in records)
 
 
-@pytest.mark.parametrize("data", [b"nonsense", b"\x00", addressed(1, Letter(0, 1, ()))[:-1]])
+@pytest.mark.parametrize("data", [b"nonsense", b"\x00", addressed(1, Message(0, 1, ()))[:-1]])
 def test_everybody_is_told_of_a_record_that_does_not_read(data: bytes) -> None:
-    """A record of a stranger is handed to each place as it is, and is no letter to any of them."""
+    """A record of a stranger is handed to each shard as it is, and is no message to any of them."""
     record = Record(7, "log", data)
     assert list(dealt(record, [1, 2])) == [(1, record), (2, record)]

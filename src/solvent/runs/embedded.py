@@ -1,0 +1,247 @@
+"""Runs a workflow in this process: its molecules react here, its services are called in threads or processes.
+
+The loop is short: react until nothing is possible without an answer, keep what was noted, hand every new call to the
+`Caller`, wait for an answer, react again. Where the run is recorded, a commit takes about as long as a task's
+reactions: so what is to be noted waits a moment while there are further answers to take, and is noted together.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from functools import partial
+from queue import Empty
+from typing import TYPE_CHECKING, Any
+
+from solvent.engine.reaction import Stopped
+from solvent.errors import Interrupted, LimitReached, ReactionFailed, StoreError
+from solvent.hocl.process_settings import deep_stack, few_collections
+from solvent.runs.calls import Again, NoCaller
+from solvent.runs.execution import Execution
+from solvent.runs.functions import FUNCTIONS, bound
+from solvent.runs.inbox import Inbox
+from solvent.runs.journal import MemoryJournal
+from solvent.runs.kinds import makers_at
+from solvent.runs.resources import lender_of, while_lending
+from solvent.services import Caller
+from solvent.workflows.formats.python.import_guard import refuse_run_while_importing
+from solvent.workflows.translate import concretise, foreign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from concurrent.futures import Executor
+    from pathlib import Path
+
+    from solvent.engine.reaction import Reaction
+    from solvent.lang.solution import Solution
+    from solvent.runs.calls import Answer
+    from solvent.runs.execution import Spectator
+    from solvent.runs.journal import Journal
+    from solvent.runs.report import Event, Report
+    from solvent.runs.signals import Signal
+    from solvent.services import Processes
+    from solvent.services.observer import CallObserver
+    from solvent.workflows.model import Workflow
+
+LOOK_EVERY = 0.1
+MAX_CALLS_TOGETHER = 200
+MAX_SECONDS_TOGETHER = 0.05
+"""How many calls wait for each other, and how long, so that they, and answers, are noted together."""
+_MAX_NAMED = 5
+
+
+class EmbeddedRun:
+    """One run of a workflow in this process; recorded, if it has a journal, and repeated, if that is read only."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        journal: Journal | None = None,
+        jobs: int | None = None,
+        processes: bool | Processes = False,
+        executor: Executor | None = None,
+        folder: Path | None = None,
+        solution: Solution | None = None,
+        signals: Sequence[Signal] = (),
+        depth: int = 0,
+        max_seconds: float | None = None,
+        watch: Callable[[Event], None] | None = None,
+        observe: Callable[[Reaction], None] | None = None,
+        spectator: Spectator | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        observer: CallObserver | None = None,
+    ) -> None:
+        """`solution` is a concrete workflow that was written by somebody else."""
+        if solution is None:
+            concrete = concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
+        else:
+            concrete = foreign(workflow, solution)
+        self._answers: Inbox[Answer | Again] = Inbox()
+        self.execution = Execution(
+            concrete,
+            answers=self._answers,
+            journal=MemoryJournal() if journal is None else journal,
+            signals=signals,
+            folder=folder,
+            watch=watch,
+            observe=observe,
+            spectator=spectator,
+            should_stop=self._must_stop,
+        )
+        self._lender = lender_of(workflow, inputs, folder)
+        callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder, observer=observer)
+        self._caller = partial(callers, workflow.services, makers=makers_at(depth), lender=self._lender)
+        self._should_stop = should_stop
+        self._max_seconds = max_seconds
+        self._began = 0.0
+        self._waiting_since = 0.0
+
+    @property
+    def solution(self) -> Solution:
+        """Its molecules."""
+        return self.execution.solution
+
+    @property
+    def report(self) -> Report:
+        """How it stands."""
+        return self.execution.report
+
+    @property
+    def unkept(self) -> dict[str, str]:
+        """The calls whose answers were no data and could not be kept, and why."""
+        return self.execution.unkept
+
+    def run(self) -> Report:
+        """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
+        refuse_run_while_importing()
+        self._began = time.perf_counter()
+        execution, report = self.execution, self.report
+        with few_collections():
+            with while_lending(self._lender, report), self._calling() as caller, bound(execution), deep_stack():
+                try:
+                    execution.start(caller)
+                    self._go_on()
+                except Stopped:
+                    report.error = self._stopped()
+                except ReactionFailed as error:
+                    report.error = error
+                finally:
+                    if isinstance(caller, Caller):
+                        caller.prepare_close()
+                    self._bring_back()
+            return execution.finish()
+
+    @contextmanager
+    def _calling(self) -> Iterator[Caller | NoCaller]:
+        if self.execution.journal.is_read_only:
+            yield NoCaller()
+        else:
+            with self._caller() as caller:
+                yield caller
+
+    def _go_on(self) -> None:
+        execution = self.execution
+        while not execution.report.ended_by:
+            if not self._may_wait():
+                if execution.waiting and execution.journal.is_read_only:
+                    raise Stopped
+                execution.admit_all()
+                execution.journal.commit()
+                execution.begin_calls()
+            if not execution.out and not execution.signals.are_awaited(execution.solution):
+                return
+            if self._must_stop():
+                raise Stopped
+            self._wait()
+            execution.settle()
+
+    def _may_wait(self) -> bool:
+        """Tell whether there are further answers to take before anything is noted."""
+        execution = self.execution
+        if self._answers.empty() or len(execution.waiting) >= MAX_CALLS_TOGETHER or not execution.journal.is_kept:
+            self._waiting_since = 0.0
+            return False
+        now = time.monotonic()
+        self._waiting_since = self._waiting_since or now
+        if now - self._waiting_since < MAX_SECONDS_TOGETHER:
+            return True
+        self._waiting_since = 0.0
+        return False
+
+    def _wait(self) -> None:
+        """Take the answers that have come, or wait a moment for one, or for the next signal."""
+        execution, answers = self.execution, self._answers
+        seconds = LOOK_EVERY
+        due = execution.signals.next_at()
+        if due is not None:
+            left = due - execution.seconds
+            if left <= 0:
+                execution.signal(*execution.signals.pop())
+                return
+            seconds = min(left, seconds)
+        try:
+            execution.take(answers.get(timeout=seconds))
+        except Empty:
+            return
+        # Calls that follow begin before further answers are taken: nobody should wait for work.
+        while not (execution.has_plans or execution.report.ended_by or answers.empty()):
+            execution.take(answers.get())
+
+    def _must_stop(self) -> bool:
+        if self._should_stop is not None and self._should_stop():
+            return True
+        return self._max_seconds is not None and time.perf_counter() - self._began > self._max_seconds
+
+    def _stopped(self) -> LimitReached:
+        execution, report = self.execution, self.report
+        if execution.journal.is_read_only and not execution.journal.past:
+            said = f"the record ends here: {len(execution.waiting):,} calls have no answer in it"
+            return LimitReached("R407", said)
+        if self._should_stop is not None and self._should_stop():
+            return Interrupted("H504", "interrupted before the workflow was done")
+        limit = f"time limit of {self._max_seconds:g} s reached"
+        hint = "allow more: --max-seconds"
+        running = sorted({call.task for call in execution.out})
+        if not running:
+            return LimitReached("H502", f"{limit} before the workflow was done", hint=hint)
+        named = ", ".join(f"`{name}`" for name in running[:_MAX_NAMED])
+        more = f" and {len(running) - _MAX_NAMED} more" if len(running) > _MAX_NAMED else ""
+        most = max(running, key=lambda name: report.calls.get(name, 0))
+        task = execution.workflow.by_name.get(most)
+        if report.calls.get(most, 0) > 1 and (task is None or task.each is None):
+            hint += f"; `{most}` was called {report.calls[most]:,} times: check the condition that ends its loop"
+        return LimitReached("H502", f"{limit} while {named}{more} ran", hint=hint)
+
+    def _bring_back(self) -> None:
+        """Keep the answers that have come and were not taken any more; end the calls that are out."""
+        problem: StoreError | None = None
+        execution = self.execution
+        while not self._answers.empty():
+            came = self._answers.get()
+            if isinstance(came, Again) or (came.failure is not None and came.failure.kind == "CANCELLED"):
+                continue
+            try:
+                execution.note_answer(*came)
+            except StoreError as error:
+                # There may be no room for this one, and for others, and for what was noted already.
+                problem = error
+        try:
+            execution.journal.commit()
+        finally:
+            execution.abandon()
+        if problem is not None:
+            raise problem
+
+
+def run_workflow(workflow: Workflow, inputs: Mapping[str, Any] | None = None, **options: Any) -> Report:
+    """Run a workflow in this process; see `EmbeddedRun` for the options."""
+    with few_collections():
+        run = EmbeddedRun(workflow, inputs, **options)
+        report = run.run()
+        run.execution.dissolve()
+    return report
+
+
+__all__ = ["EmbeddedRun", "run_workflow"]

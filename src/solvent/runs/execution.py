@@ -1,0 +1,856 @@
+"""One execution of a workflow, or of those of its tasks that are at one shard.
+
+It is composed of a reactor for its molecules, a journal, a mailbox, the calls that are open and the functions that its
+rules call. Whoever hosts it drives it, in one thread:
+
+    execution.start(caller)         # be where the journal ends
+    execution.take(answer)          # what has come: the answer of a call,
+    execution.hear(messages)        # or messages of other shards,
+    execution.signal(name, value)   # or a signal;
+    execution.settle()              # react until nothing more can happen without such; calls are planned
+    execution.admit(call)           # choose the calls that are to be made
+    execution.appends()             # what the host keeps now, before anything is done
+    execution.begin_calls()
+
+Everything is told by the journal and the messages: whoever opens both again is where the last one was.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from solvent.engine.batches import dissolve
+from solvent.engine.reactor import Reactor
+from solvent.errors import RecordProblem
+from solvent.lang.molecule import Molecule, Symbol
+from solvent.lang.solution import Solution
+from solvent.runs.calls import Again, Answer, OpenCall
+from solvent.runs.closing import adapted_event, closed_part, closed_whole
+from solvent.runs.conditions import Chooser, cause, judge_of
+from solvent.runs.events import CallAnswered, CallFailed, CallLost, MessagesReceived, SignalReceived
+from solvent.runs.functions import bound
+from solvent.runs.lean import MAX_AWAKE, Lean
+from solvent.runs.outcome import GateOutcome, TaskOutcome
+from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, concluded
+from solvent.runs.resources import claimed
+from solvent.runs.signals import Signals
+from solvent.runs.stuck import waiting_in
+from solvent.services import Failure
+from solvent.services.current_call import Allowance, CallIdentity
+from solvent.values import codec
+from solvent.workflows.model import Policy, Task
+from solvent.workflows.rule_functions import Unpassable, Unusable, molecule_of, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from solvent.engine.reaction import Flight, Reaction
+    from solvent.runs.agents.adrift import Adrift
+    from solvent.runs.events import AnyEvent, ShardClosed
+    from solvent.runs.functions import Request
+    from solvent.runs.journal import Journal
+    from solvent.runs.kept import Blobs
+    from solvent.runs.mailbox import Mailbox
+    from solvent.runs.signals import Signal
+    from solvent.services import Handle
+    from solvent.store import Append, Record
+    from solvent.workflows.translate import Concrete
+
+_RES, _ERR, _GOT, _FAULT, _AWAY = map(Symbol, ("RES", "ERR", "GOT", "FAULT", "AWAY"))
+_OFF, _REPLACE, _GIVE_UP, _PASS, _FROM, _PART = map(Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "FROM", "PART"))
+LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
+NO_MEMORY = "MemoryError: there is too little memory to record its result"
+_NO_POLICY = Policy()
+
+
+class Answers(Protocol):
+    """Where answers of calls go, from any thread."""
+
+    def put(self, answer: Any, /) -> None:
+        """Take an answer."""
+
+
+class Starter(Protocol):
+    """Who makes calls: `services.Caller`."""
+
+    @property
+    def start(self) -> Callable[..., Handle]:
+        """Makes a call."""
+
+
+class Room(Protocol):
+    """Which calls are made when: those that wait are admitted by and by."""
+
+    def wait(self, call: OpenCall) -> None:
+        """Let a call wait until there is room for it."""
+
+    def end(self, call: OpenCall, *, is_done: bool) -> None:
+        """Make room: a call has ended, or its first attempt, or it was given up."""
+
+
+class Spectator(Protocol):
+    """Who watches an execution from inside."""
+
+    #: When what happens was noted.
+    at: float
+
+    def __call__(self, reaction: Reaction) -> None:
+        """See a reaction."""
+
+    def begin(self, solution: Solution, names: Any, further: Iterable[Molecule] = ()) -> None:
+        """See the solution before anything has happened."""
+
+    def outside(self, solution: Solution) -> None:
+        """See the solution after something was put in from outside."""
+
+    def called(self, flight: Flight) -> None:
+        """See a reaction that waits for a call."""
+
+
+class Execution:
+    """One execution; see above.
+
+    Without `mailbox` it is the whole workflow. Without `room` calls wait until the host admits them. With `is_shared`
+    other agents may take it over: results must be data, and a call's attempts and losses count over all its lives.
+    """
+
+    def __init__(
+        self,
+        concrete: Concrete,
+        *,
+        answers: Answers,
+        journal: Journal,
+        mailbox: Mailbox | None = None,
+        room: Room | None = None,
+        signals: Sequence[Signal] = (),
+        folder: Path | None = None,
+        is_shared: bool = False,
+        watch: Callable[[Event], None] | None = None,
+        observe: Callable[[Reaction], None] | None = None,
+        spectator: Spectator | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        self.workflow = workflow = concrete.workflow
+        self.solution = concrete.solution
+        self.reactor = Reactor(observe=observe or spectator, should_stop=should_stop)
+        self.journal = journal
+        self.mailbox = mailbox
+        self.signals = Signals(workflow, signals)
+        self.chooser = Chooser(workflow, folder)
+        self.report = Report(workflow.name, trace=[] if workflow.is_controlled else None)
+        #: The calls that have no answer: all of them, and those that wait to be admitted, by their names.
+        self.out: dict[OpenCall, None] = {}
+        self.waiting: dict[str, OpenCall] = {}
+        #: Those that were admitted, and further attempts: they are made when the journal says so.
+        self.ready: list[OpenCall | Again] = []
+        #: Answers that were no data and could not be kept, and why.
+        self.unkept: dict[str, str] = {}
+        #: Whether it is to be left to another agent as soon as nothing is out.
+        self.is_leaving = False
+        #: Whether anything has changed since it was last told how it stands.
+        self.is_fresh = True
+        #: Whether the journal says how the tasks are: the run is over.
+        self.is_closed = False
+        self._names = concrete.names
+        self._tasks = workflow.by_name
+        if concrete.is_foreign:
+            self._add_unknown_tasks()
+        is_lean = not (concrete.is_foreign or workflow.alternatives or workflow.is_controlled)
+        self._lean = Lean(self.solution, concrete.waiting) if is_lean else None
+        self._answers = answers
+        self._caller: Starter | None = None
+        self._room = room
+        self._is_shared = is_shared
+        self._watch = watch
+        self._spectator = spectator
+        self._policies = {one.name: one.policy for one in workflow.services}
+        self._alternatives = {one.name: one for one in workflow.alternatives}
+        self._judge = judge_of(workflow, folder)
+        # The predicates to ask about a task's result before it lands: they may take their time.
+        asked = [one for one in workflow.alternatives if one.predicate is not None]
+        self._judges = {
+            task: [one.name for one in asked if task in one.watched]
+            for one in asked
+            for task in one.watched
+            if task in self._tasks and self._tasks[task].each is None
+        }
+        # Of a task with a gate that stands in for another, the one whose instance it is called in.
+        exits = ((new, old) for one in workflow.alternatives for old, new in one.exits.items())
+        self._stands_for = dict(exits) if workflow.is_controlled else {}
+        self._began = time.perf_counter()
+        self._faults: dict[str, Failed] = {}
+        self._replaced: set[str] = set()
+        self._stood_in_for: set[str] = set()
+        self._counts: Counter[tuple[str, int | None]] = Counter()
+        # Calls that are out, by the task in whose instance they are made.
+        self._calls_of: dict[str, dict[OpenCall, None]] = {}
+        # Calls that have just been planned.
+        self._planned: dict[str, OpenCall] = {}
+        # A call that is repeated, since the journal has its place but not its answer: nothing else happens meanwhile.
+        self._awaited: OpenCall | None = None
+        # How far each task with a gate is cancelled, and which of its cases: what is older is not called any more.
+        self._void: dict[str, int] = {}
+        self._void_parts: set[tuple[str, int]] = set()
+        # Tasks of other shards that rules know to be elsewhere.
+        self._away = {one[1] for one in self.solution if type(one) is tuple and one[0] is _AWAY} if mailbox else set()
+        # Messages that follow from what the journal has already.
+        self._again: list[Append] = []
+        # Whether all that came after the last record has been heard: only then it is known which calls are to be made.
+        self._is_caught_up = False
+        # The calls that were out when this was given up; and answers that may not be in the journal yet.
+        self._ended: list[str] = []
+        self._landed: list[Answer | Again] = []
+        self._adrift: Adrift | None = None
+
+    def _add_unknown_tasks(self) -> None:
+        """Learn the tasks that someone has written into a concrete workflow by hand."""
+        self._names, self._tasks = dict(self._names), dict(self._tasks)
+        for molecule in self.solution:
+            if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] not in self._names:
+                self._names[molecule[0]] = name = str(molecule[0])
+                self._tasks[name] = Task(name, "")
+
+    # --- Being driven.
+
+    def start(self, caller: Starter, messages: Iterable[Record] = (), *, adrift: Adrift | None = None) -> None:
+        """Be where the journal ends; `messages` are all that were sent here, `adrift` has calls that are out."""
+        self._caller = caller
+        self._adrift = adrift
+        self._began = time.perf_counter()
+        if self._spectator is not None:
+            self._spectator.begin(self.solution, self._names, self._lean.asleep() if self._lean is not None else ())
+        if self.mailbox is not None:
+            self.mailbox.arrive(messages)
+        try:
+            with bound(self):
+                self.reactor.run(self.solution)
+            self.settle()
+            if self.mailbox is not None:
+                self._again = self.mailbox.outgoing()
+            self._is_caught_up = True
+            # Those that came when the last one who had this was dead may call off what it had called.
+            self._hear_the_rest()
+            self.settle()
+        except BaseException:
+            if self._is_shared:
+                # Python warns of a coroutine that nobody has begun.
+                for flight in self.reactor.flights:
+                    flight.coroutine.close()
+                self.reactor.flights = []
+            raise
+        finally:
+            self._adrift = None
+
+    def take(self, answer: Answer | Again) -> None:
+        """Take the answer of a call; or that it is to be tried again, which is noted before."""
+        call = answer.call
+        if call not in self.out:
+            return
+        if self._is_shared:
+            self._landed.append(answer)
+        if isinstance(answer, Again):
+            # While it pauses it needs no thread.
+            self.end_room(call, is_done=True)
+            self._note_retry(answer)
+            return
+        _, value, failure, attempts = answer
+        # The answer that came is let go: its value may be all that memory holds.
+        del answer
+        if call is self._awaited:
+            self._awaited = None
+        else:
+            if self._is_shared:
+                failure = failure or self._unfit(value)
+                attempts += self.journal.attempts[call.key]
+                self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
+            # Before it is taken: a value that memory does not hold twice must be gone when the run goes on without it.
+            failure = self.note_answer(call, value, failure, attempts)
+            value = value if failure is None else None
+        with bound(self):
+            self._land(call, value, failure, attempts)
+            self._plan_calls()
+
+    def hear(self, messages: Iterable[Record]) -> None:
+        """Take messages of other shards; those that were there at the start have been taken then."""
+        assert self.mailbox is not None
+        self.mailbox.arrive(messages)
+        self._hear_the_rest()
+
+    def _hear_the_rest(self) -> None:
+        if self.mailbox is not None and self.mailbox.has_arrived:
+            self.journal.note(MessagesReceived(self.mailbox.position))
+            with bound(self):
+                self._hear(self.mailbox.position)
+                self._plan_calls()
+
+    def signal(self, name: str, value: Any) -> None:
+        """Take a signal."""
+        self.journal.signalled(name, value)
+        with bound(self):
+            self._send_signal(name, value)
+
+    def settle(self) -> None:
+        """React until nothing more can happen without an answer, a message or a signal; plan the calls that follow."""
+        with bound(self):
+            while not self.report.ended_by:
+                self._plan_calls()
+                past = self.journal.past
+                if past and self._awaited is None:
+                    self._repeat(past.popleft())
+                elif not self.reactor.flights:
+                    break
+        if self.report.ended_by:
+            self.abandon()
+        elif self._is_caught_up and self._awaited is None:
+            self._offer_calls()
+
+    def admit(self, call: OpenCall) -> bool:
+        """Note a call that waits, and make it next; tell whether it is: one that was cancelled or lost often is not."""
+        if self.waiting.pop(call.key, None) is None or not self._announce(call):
+            return False
+        self.report.timings[call.task].started = self.seconds
+        self.ready.append(call)
+        return True
+
+    def admit_all(self) -> None:
+        """Make all calls that wait."""
+        for call in list(self.waiting.values()):
+            self.admit(call)
+
+    def appends(self) -> list[Append]:
+        """Give what is to be kept before anything is done: the journal, and messages to others behind it.
+
+        What the last one who had this may not have sent any more comes before the journal: from the next record on
+        nobody would know that it was not sent.
+        """
+        assert self.mailbox is not None
+        found = [*self._again, *self.journal.taken(), *self.mailbox.outgoing()]
+        self._again = []
+        if found:
+            self.is_fresh = True
+        return found
+
+    def begin_calls(self) -> None:
+        """Make the calls that waited for the journal."""
+        ready, self.ready = self.ready, []
+        self._landed.clear()
+        for one in ready:
+            one.begin()
+
+    def abandon(self) -> None:
+        """Do nothing any more: end the calls that are out, and put back what they were made of, so nothing is lost."""
+        # Of one that waits, for a thread or for its next attempt, nothing is out.
+        self._ended = [call.key for call in self.out if call.key not in self.waiting and not call.is_pausing]
+        self.waiting.clear()
+        now = self.seconds
+        for call in reversed(self.out):
+            call.cancel()
+            self.end_room(call)
+            self.report.timings.setdefault(call.task, Timing(now, now)).ended = now
+        for call in self.out:
+            if self.report.trace is not None:
+                self._note(Event("cancelled", call.task, now))
+        for flight in (*(call.flight for call in self.out), *self.reactor.flights):
+            flight.coroutine.close()
+            self.reactor.crash(flight, KeyboardInterrupt())
+        self.out.clear()
+        self.ready = []
+        self._planned.clear()
+        self.reactor.flights = []
+
+    def dissolve(self) -> None:
+        """Take the molecules apart, so that their memory is free at once and need not be searched for."""
+        todo = [self.solution]
+        for solution in todo:
+            todo += [part for one in solution if type(one) is tuple for part in one if type(part) is Solution]
+        for solution in reversed(todo):
+            dissolve(solution)
+
+    @property
+    def seconds(self) -> float:
+        """How long it goes on."""
+        return time.perf_counter() - self._began
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing more can happen here unless a message or a signal comes."""
+        return bool(self.report.ended_by) or (not self.out and not self.reactor.flights)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more can happen here, whatever comes: all tasks have passed on what they have."""
+        return self._lean is not None and not self._lean.undone
+
+    @property
+    def has_plans(self) -> bool:
+        """Whether there are calls to be made."""
+        return bool(self._planned or self.waiting)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is out, so that another agent can have this, and loses nothing."""
+        return len(self.out) == len(self.waiting)
+
+    # --- Calls.
+
+    def _plan_calls(self) -> None:
+        """Plan the calls that reactions wait for.
+
+        After each thing that happens, as when it is done again: what comes next may call them off, and finds only those
+        that are planned.
+        """
+        while not self.report.ended_by:
+            flights, self.reactor.flights = self.reactor.flights, []
+            for flight in flights:
+                self._plan(flight)
+            # If nothing is out, further tasks are let in: those that are in may wait for them.
+            if self.out or self._lean is None or not self._lean.let_more_in(MAX_AWAKE):
+                return
+            self._go_on()
+
+    def _plan(self, flight: Flight) -> None:
+        if self._spectator is not None:
+            self._spectator.called(flight)
+        request: Request = flight.coroutine.send(None)
+        name, report = self._names[request.task], self.report
+        task = self._tasks[name]
+        count = self._counts[name, request.index] = self._counts[name, request.index] + 1
+        key = name if request.index is None else f"{name}[{request.index}]"
+        call = OpenCall(self, flight, request, name, key if count == 1 else f"{key}#{count}")
+        values = claimed(task, [value_of(one) for one in request.arguments])
+        now = self.seconds
+        timing = report.timings.setdefault(name, Timing(now, now))
+        refusal = self._refusal(call, values)
+        if refusal is not None:
+            call.start = partial(self._refuse, call, refusal)
+        else:
+            positional = len(task.arguments)
+            keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
+            report.calls[name] = report.calls.get(name, 0) + 1
+            timing.started = now
+            self._note(Event("started", name, now))
+            assert self._caller is not None
+            call.start = partial(self._caller.start, request.service, name, values[:positional], keywords, call.done)
+        self.out[call] = None
+        self._calls_of.setdefault(self._original(name), {})[call] = None
+        self._planned[call.key] = call
+
+    def _refusal(self, call: OpenCall, values: list[Any]) -> Failure | None:
+        """Say why a call is not made, if it is not."""
+        if self._is_void(call):
+            return Failure("CANCELLED", "it was cancelled before it was called")
+        if Unusable in map(type, values):
+            # A plain text: a record cannot hold any other type.
+            return Failure("FAILED", str(next(one for one in values if type(one) is Unusable)))
+        if call.task in self._replaced:
+            # It was set up before the reaction that gives it up had its turn.
+            return Failure("CANCELLED", "it was replaced before it was called")
+        return None
+
+    @staticmethod
+    def _refuse(call: OpenCall, failure: Failure, **_: Any) -> None:
+        call.done(None, failure, 1)
+
+    def _offer_calls(self) -> None:
+        """Let the calls wait that were planned, until they are admitted; adopt those that are out already."""
+        planned, self._planned = self._planned, {}
+        for key, call in planned.items():
+            if self._adrift is not None and self._adopt(call):
+                continue
+            self.waiting[key] = call
+            if call.is_cancelled:
+                self.admit(call)
+            elif self._room is not None:
+                self._room.wait(call)
+
+    def _announce(self, call: OpenCall) -> bool:
+        """Note that a call is about to be made; tell whether it is."""
+        journal, key = self.journal, call.key
+        policy = self._policies.get(call.request.service, _NO_POLICY)
+        losses = journal.losses[key]
+        if call.is_cancelled:
+            self._answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
+            return False
+        if self._is_shared and losses > policy.max_lost:
+            self._answers.put(Answer(call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
+            return False
+        journal.started(key, call.task)
+        if journal.is_kept:
+            if policy.retries:
+                # All lives of the run count together; what was lost with its agent has not failed.
+                failed = journal.attempts[key] - losses if self._is_shared else 0
+                call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
+            call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun[key] > 0)
+        return True
+
+    def arrive(self, answer: Answer | Again) -> None:
+        """Take what has come of a call, from any thread: predicates judge it first, and then it waits for its turn."""
+        judges = self._judges.get(answer.call.task)
+        if judges is None or isinstance(answer, Again) or answer.failure is not None:
+            self._answers.put(answer)
+        else:
+            threading.Thread(target=self._judge_first, args=(judges, answer), daemon=True).start()
+
+    def _judge_first(self, judges: list[str], answer: Answer) -> None:
+        self._judge.ask(answer.call.task, judges, answer.value)
+        self._answers.put(answer)
+
+    def _unfit(self, value: Any) -> Failure | None:
+        """Say why a result cannot be passed to another machine, if so."""
+        try:
+            size, max_bytes = len(codec.pieces(value)), self.journal.store.max_blob_bytes
+        except codec.Unrecordable as error:
+            return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
+        except MemoryError:
+            return Failure("FAILED", NO_MEMORY)
+        if size > max_bytes:
+            return Failure("FAILED", f"its result has {size:,} bytes, and the store takes at most {max_bytes:,}")
+        return None
+
+    def note_answer(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> Failure | None:
+        """Note an answer, and return the failure that it is: the call has failed if memory does not hold its result."""
+        if failure is None:
+            try:
+                why = self.journal.answered(call.key, attempts, value)
+            except MemoryError:
+                failure = Failure("FAILED", NO_MEMORY)
+            else:
+                if why:
+                    self.unkept[call.key] = why
+                return None
+        self.journal.failed(call.key, call.task, attempts, failure)
+        return failure
+
+    def _note_retry(self, again: Again) -> None:
+        """Note that an attempt of a call failed, and that the next one is about to be made."""
+        call = again.call
+        self.journal.failed(call.key, call.task, call.announced, again.failure, is_last=False)
+        call.announced += 1
+        self.journal.started(call.key, call.task, call.announced)
+        self.ready.append(again)
+
+    def _land(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
+        """Put the answer of a call in, and react."""
+        self.out.pop(call, None)
+        name, flight, index, report = call.task, call.flight, call.request.index, self.report
+        self._calls_of[self._original(name)].pop(call, None)
+        # It leads back to the call.
+        call.handle = None
+        if attempts == 0 and report.calls.get(name):
+            # It was cancelled before it began.
+            report.calls[name] -= 1
+        if call.is_called_off:
+            failure = Failure("CANCELLED", "what it was called with was called off")
+        now = self.seconds
+        timing = report.timings[name]
+        timing.ended, timing.attempts = now, attempts
+        answer: Molecule = None
+        if failure is None:
+            try:
+                answer = molecule_of(value)
+            except Unpassable as error:
+                failure = Failure("FAILED", error.message)
+        if failure is None:
+            molecule: Molecule = (_RES, answer) if index is None else (_GOT, index, answer)
+        else:
+            text = failure.text[:MAX_TEXT]
+            self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
+            molecule = (_ERR if index is None else _FAULT, Symbol(failure.kind), text)
+        self._note(Event(self._end_of(failure), name, now, "" if failure is None else failure.text))
+        try:
+            flight.coroutine.send(molecule)
+        except StopIteration as answered:
+            self.reactor.arrive(flight, answered.value)
+            self._go_on(flight.solution)
+        if self._lean is not None and failure is None and index is None and self._lean.finish(flight.solution):
+            self._go_on()
+
+    def _end_of(self, failure: Failure | None) -> str:
+        """Name the event by which a call ends."""
+        if failure is None:
+            return "done"
+        return "cancelled" if failure.kind == "CANCELLED" and self.report.trace is not None else "failed"
+
+    def _go_on(self, solution: Solution | None = None) -> None:
+        if self._spectator is not None:
+            # Signals and messages are put in without a reaction, just before it goes on.
+            self._spectator.outside(self.solution)
+        self.reactor.go_on(self.solution if solution is None else solution)
+
+    def _note(self, event: Event) -> None:
+        """Tell whoever watches of an event."""
+        if self.report.trace is not None:
+            self.report.trace.append(event)
+        if self._watch is not None:
+            self._watch(event)
+
+    def end_room(self, call: OpenCall, *, is_done: bool = False) -> None:
+        """Make room for other calls."""
+        if self._room is not None:
+            self._room.end(call, is_done=is_done)
+
+    # --- Calls that go on while the store is away.
+
+    def calls_unkept(self) -> Iterator[tuple[OpenCall, Answer | Again | None]]:
+        """Yield the calls that were made and whose answers may not be in the journal, with what has come of them."""
+        landed = {one.call for one in self._landed}
+        for call in self.out:
+            if call.is_begun and call not in landed:
+                yield call, None
+        for one in self._landed:
+            yield one.call, one
+
+    def forget_unmade(self) -> None:
+        """Have only calls that were made: the others never will be, and would keep their room for ever."""
+        self.waiting.clear()
+        for call in self.out:
+            if not call.is_begun:
+                self.end_room(call)
+
+    def _adopt(self, planned: OpenCall) -> bool:
+        """Go on with a call that is out, if it is."""
+        assert self._adrift is not None
+        call = self._adrift.adopt(planned.key)
+        if call is None:
+            return False
+        # Its attempts are counted by itself.
+        self.journal.attempts[call.key] -= call.announced
+        for calls in (self.out, self._calls_of[self._original(call.task)]):
+            del calls[planned]
+            calls[call] = None
+        call.execution, call.flight, call.request = self, planned.flight, planned.request
+        call.is_called_off = planned.is_called_off
+        if planned.is_cancelled:
+            call.cancel()
+        return True
+
+    # --- The past.
+
+    def _repeat(self, event: AnyEvent) -> None:
+        """Do again what was done."""
+        if self._spectator is not None:
+            self._spectator.at = getattr(event, "at", self._spectator.at)
+        if isinstance(event, MessagesReceived) and self.mailbox is not None:
+            self._hear(event.position)
+        elif isinstance(event, SignalReceived):
+            self.signals.came(event.name)
+            self._send_signal(event.name, codec.decode(event.value))
+        elif isinstance(event, CallAnswered | CallFailed):
+            self._repeat_answer(event)
+        else:
+            raise RecordProblem("R403", f"an event `{type(event).__name__}` where none is expected")
+
+    def _repeat_answer(self, event: CallAnswered | CallFailed) -> None:
+        call = self._planned.pop(event.call, None)
+        if call is None:
+            raise RecordProblem(
+                "R404",
+                f"the record does not fit the workflow `{self.workflow.name}`: it has an answer of `{event.call}`, "
+                "which is not called there",
+                hint="resume it with the workflow as it was, or run it anew",
+            )
+        if isinstance(event, CallFailed):
+            self._land(call, None, Failure(event.kind, event.text, event.output), event.attempts)
+        elif not event.is_discarded:
+            self._land(call, self._kept_value(event), None, event.attempts)
+        elif self.journal.is_read_only:
+            raise RecordProblem(
+                "R406",
+                f"the answer of `{call.task}` is no data and was not kept, and nobody is called here",
+                hint="`solvent resume` makes such calls again",
+            )
+        else:
+            self._awaited = call
+            self._announce(call)
+            self.ready.append(call)
+
+    def _kept_value(self, event: CallAnswered) -> Any:
+        try:
+            return self.journal.value_of(event)
+        except ValueError as error:
+            raise RecordProblem("R403", f"the answer of `{event.call}` does not read: {error}") from None
+
+    def _hear(self, position: int) -> None:
+        """Take messages up to a position."""
+        assert self.mailbox is not None
+        for molecule in self.mailbox.take(position):
+            self._receive(molecule)
+        self._go_on()
+
+    def _receive(self, molecule: Molecule) -> None:
+        assert self.mailbox is not None
+        kind = molecule[0]
+        for part in molecule[1:-1] if kind is _PASS else molecule[1:]:
+            if part in self._names and part not in self._away and not self.mailbox.has(part):
+                self._away.add(part)
+                self.solution.add((_AWAY, part))
+        if kind is _OFF:
+            self.call_off(molecule[1], molecule[3])
+        elif kind is _REPLACE or kind is _GIVE_UP:
+            self._give_up(self._names[molecule[1]])
+        elif kind is _PASS:
+            self.wake(molecule[1])
+        self.solution.add(molecule)
+
+    def _send_signal(self, name: str, value: Any) -> None:
+        self._note(Event("signal", name, self.seconds))
+        self.solution.extend(self.signals.molecules(name, value))
+        self._go_on()
+
+    # --- What rules ask.
+
+    def wake(self, task: Molecule) -> None:
+        """Let a task in that something is sent to."""
+        if self._lean is not None:
+            self._lean.wake(task)
+
+    def tell(self, task: Molecule, molecule: Molecule) -> None:
+        """Send something to a task of another shard."""
+        assert self.mailbox is not None
+        past = self.journal.past
+        # It was sent before the next record was written; only what the last one led to may not have been.
+        self.mailbox.send(task, molecule, was_sent=bool(past) and len(past) >= self.journal.last_inputs)
+
+    def note_adaptation(self, alternative: str, task: Molecule, kind: Molecule, what: Molecule) -> None:
+        """Note that an alternative applies, and end the calls of the tasks it replaces."""
+        now = self.seconds
+        name = self._names[task]
+        one = self._alternatives[alternative]
+        adaptation = {
+            "alternative": alternative,
+            "because": name,
+            "cause": cause(kind, what, self._judge.troubles),
+            "replaced": list(one.replaced),
+            "by": [*dict.fromkeys(one.exits.values())],
+            "seconds": now,
+        }
+        self.report.adaptations.append(adaptation)
+        if self.report.trace is None:
+            self._replaced.update(one.replaced)
+        else:
+            # Only this instance of its task is replaced.
+            self._stood_in_for.add(name)
+        if one.replaced != (name,) or self._tasks[name].each is not None:
+            # Otherwise its only call has just ended, and nothing is to be looked for.
+            for replaced in one.replaced:
+                self._cancel_calls(replaced)
+        self.journal.adapted(adapted_event(adaptation, at=time.time()))
+        self._note(Event("adapted", name, now, alternative))
+
+    def _give_up(self, name: str) -> None:
+        """End the calls of a task that an alternative elsewhere replaces."""
+        self._replaced.add(name)
+        self._cancel_calls(name)
+
+    def _cancel_calls(self, name: str) -> None:
+        # The newest first: those that still wait for a worker must not get one that an older call sets free.
+        for call in reversed(list(self._calls_of.get(self._original(name), ()))):
+            if call.task == name:
+                call.cancel()
+
+    def name_of(self, task: Molecule) -> str:
+        """Give the name of the task that a molecule stands for."""
+        return self._names[task]
+
+    def call_off(self, task: Molecule, number: Molecule) -> None:
+        """End the calls of a task whose arguments no longer hold; of one with a gate those that are older than that."""
+        name = self._names[task]
+        if self.report.trace is not None:
+            self._void[name] = number
+        self._call_off(name)
+
+    def call_off_parts(self, task: Molecule, case: Molecule) -> None:
+        """End the calls of one case of a task that has several instances."""
+        name = self._names[task]
+        self._void_parts.add((name, case))
+        self._call_off(name)
+
+    def _call_off(self, name: str) -> None:
+        for call in reversed(list(self._calls_of.get(name, ()))):
+            if not call.is_called_off and (self.report.trace is None or self._is_void(call)):
+                call.is_called_off = True
+                call.cancel()
+
+    def _original(self, name: str) -> str:
+        """Give the task in whose instance a task is called."""
+        while name in self._stands_for:
+            name = self._stands_for[name]
+        return name
+
+    def _is_void(self, call: OpenCall) -> bool:
+        """Tell whether the instance that makes a call is cancelled."""
+        if not self._void and not self._void_parts:
+            return False
+        name = self._original(call.task)
+        if name not in self._void and not self._void_parts:
+            return False
+        parts = {part[0]: part[1] for part in call.flight.solution if type(part) is tuple}
+        return parts[_FROM] < self._void.get(name, 0) or (name, parts.get(_PART)) in self._void_parts
+
+    def end(self, task: Molecule, how: Molecule) -> None:
+        """End the case: no further call is made, and those that are out are ended."""
+        self.report.ended_by = self._names[task]
+        self.report.is_cancelled = how is Symbol("CANCELLED")
+
+    def rejecting(self, task: Molecule, judges: Molecule, result: Molecule) -> list[str]:
+        """Give the alternatives that reject a task's result."""
+        return self._judge.rejecting(self._names[task], judges, result)
+
+    # --- The end.
+
+    def finish(self) -> Report:
+        """Return the report of a whole workflow, as it stands."""
+        report = self.report
+        report.reactions = self.reactor.reactions
+        report.seconds = self.seconds
+        if report.trace is not None:
+            return self._finish_gates(report.trace)
+        if self._lean is not None:
+            self._lean.wake_all()
+        found = self._read_tasks()
+        report.states = found.states
+        return concluded(report, self.workflow, found.values, self._replaced, self._faults)
+
+    def _read_tasks(self) -> TaskOutcome:
+        found = TaskOutcome(self._names, self._faults)
+        found.read(self.solution, self._judge.troubles)
+        return found
+
+    def _finish_gates(self, trace: list[Event]) -> Report:
+        report = self.report
+        found = GateOutcome(self._names, self._faults, trace, is_ended=bool(report.ended_by))
+        found.read(self.solution, self.chooser.troubles)
+        report.states = found.states(self._tasks, self._stood_in_for, self._void)
+        for name in self.workflow.outcomes:
+            if name in found.values:
+                report.results[name] = found.values[name][1]
+        report.failures = [self._faults[name] for name in self._tasks if name in found.failed]
+        if not report.ended_by and report.error is None and not found.failed:
+            report.stuck = waiting_in(self.solution, self.workflow)
+        return report
+
+    def closed(self, blobs: Blobs, tasks: Iterable[str], wanted: Iterable[str]) -> ShardClosed:
+        """Return how the `tasks` of this shard are; results of those that are `wanted` may be the workflow's."""
+        if self.report.trace is not None:
+            self.report.stuck = []
+            return closed_whole(blobs, self.finish(), self.journal.adaptations)
+        report, found = self.report, self._read_tasks()
+        report.states = {**dict.fromkeys(tasks, "waiting"), **found.states}
+        report.reactions = self.reactor.reactions
+        values = {name: found.values[name] for name in wanted if name in found.values}
+        noted, faults = self.journal.adaptations, self._faults.values()
+        return closed_part(blobs, report, noted, values=values, replaced=self._replaced, faults=faults)
+
+    def withdraw(self) -> None:
+        """Note that the calls which were out have been ended by who had made them, and not by a death."""
+        for key in self._ended:
+            self.journal.note(CallLost(key, time.time()))
+        self.journal.commit()
+
+
+__all__ = ["LOST", "NO_MEMORY", "Execution"]

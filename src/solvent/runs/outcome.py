@@ -1,0 +1,139 @@
+"""How the tasks of a workflow are, read out of its solution: their states, their results, and what failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.lang.molecule import Symbol
+from solvent.lang.solution import Solution
+from solvent.runs.conditions import cause
+from solvent.runs.report import Failed, held_text
+from solvent.workflows.rule_functions import value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping
+
+    from solvent.lang.molecule import Molecule
+    from solvent.runs.report import Event
+    from solvent.workflows.model import Task
+
+_RES, _ERR, _ARG, _RUN, _RUNS, _GATE, _LAST, _CANCELLED = map(
+    Symbol, ("RES", "ERR", "ARG", "RUN", "RUNS", "GATE", "LAST", "CANCELLED")
+)
+_STATES = {Symbol("OPEN"): "waiting", Symbol("GONE"): "replaced"}
+
+
+class TaskOutcome:
+    """How tasks are; `faults` knows how calls have failed, and learns what else has."""
+
+    def __init__(self, names: Mapping[Molecule, str], faults: dict[str, Failed]) -> None:
+        self.states: dict[str, str] = {}
+        self.values: dict[str, Any] = {}
+        self._names = names
+        self._faults = faults
+
+    def read(self, solution: Solution, troubles: Mapping[str, str]) -> None:
+        """Read all tasks; `troubles` says why alternatives could not judge."""
+        for molecule in solution:
+            if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] in self._names:
+                self._read_task(self._names[molecule[0]], molecule[1], troubles)
+
+    def _read_task(self, name: str, inside: Solution, troubles: Mapping[str, str]) -> None:
+        state = "waiting"
+        for part in inside:
+            kind = type(part)
+            if kind is tuple and part[0] is _RES:
+                self.values[name] = value_of(part[1])
+                state = "done"
+            elif kind is tuple and part[0] is _ERR:
+                state = "failed"
+                failed = self._faults.setdefault(name, Failed(name, "", str(part[2])))
+                failed.kind = _kind_of(part[1])
+                if type(part[1]) is tuple:
+                    failed.cause = cause(part[1], part[2], troubles)
+                failed.molecules = held_text(inside)
+            elif kind is Symbol and part in _STATES:
+                state = _STATES[part]
+        self.states[name] = state
+
+
+class GateOutcome:
+    """How tasks are that may run several times; `trace` tells what has happened."""
+
+    def __init__(
+        self, names: Mapping[Molecule, str], faults: dict[str, Failed], trace: list[Event], *, is_ended: bool
+    ) -> None:
+        #: The result of each task's last run, with the number of that run.
+        self.values: dict[str, tuple[int, Any]] = {}
+        self.failed: set[str] = set()
+        self._names = names
+        self._faults = faults
+        self._runs: dict[str, int] = {}
+        self._last = {event.task: event.kind for event in trace if event.kind in ("done", "failed", "cancelled")}
+        self._is_ended = is_ended
+
+    def read(self, solution: Solution, troubles: Mapping[str, str]) -> None:
+        """Read all tasks; `troubles` says why a task's conditions could not be computed."""
+        for molecule in solution:
+            if type(molecule) is not tuple:
+                continue
+            if molecule[0] is _GATE:
+                name = self._names[molecule[1]]
+                self._runs[name] = next(part[1] for part in _tuples(molecule[2]) if part[0] is _RUNS)
+            elif molecule[0] is _LAST:
+                self._keep(self._names[molecule[1]], molecule[2], molecule[3])
+            elif type(molecule[1]) is Solution and molecule[0] in self._names:
+                self._read_instance(self._names[molecule[0]], molecule[1], troubles)
+
+    def states(self, tasks: Mapping[str, Task], replaced: Container[str], void: Container[str]) -> dict[str, str]:
+        """Return the states of tasks; stand-ins were called for those `replaced`, and `void` ones were cancelled."""
+        return {name: self._state(name, task, replaced, void) for name, task in tasks.items()}
+
+    def _state(self, name: str, task: Task, replaced: Container[str], void: Container[str]) -> str:
+        last = self._last.get(name)
+        if name in self.failed:
+            return "failed"
+        if name in replaced and last == "failed":
+            return "replaced"
+        # One that stood in for another has no result of its own.
+        if name in self.values or last == "done":
+            return "done"
+        is_spread = task.control is not None and task.control.many is not None and name not in void
+        if self._runs.get(name) and last is None and is_spread:
+            # It was to be called for each of none.
+            return "done"
+        return "cancelled" if self._runs.get(name) or last is not None else "unused"
+
+    def _keep(self, name: str, number: int, result: Molecule) -> None:
+        """Keep the result of a task's last run."""
+        if name not in self.values or self.values[name][0] <= number:
+            self.values[name] = number, value_of(result)
+
+    def _read_instance(self, name: str, inside: Solution, troubles: Mapping[str, str]) -> None:
+        parts = {part[0]: part for part in _tuples(inside)}
+        if _ERR in parts:
+            fault = parts[_ERR]
+            if fault[1] is _CANCELLED and self._is_ended:
+                return
+            # Where a stand-in has failed too, that is the one to tell of.
+            name = self._names[parts[_ARG][1]] if _ARG in parts else name
+            self.failed.add(name)
+            found = self._faults.setdefault(name, Failed(name, "", str(fault[2])))
+            found.kind = _kind_of(fault[1])
+            if fault[1] is Symbol("UNROUTED"):
+                trouble = troubles.get(name)
+                found.cause = str(fault[2]) + (f": {trouble}" if trouble else "")
+            found.molecules = held_text(inside)
+        elif _RES in parts:
+            self._keep(name, parts[_RUN][1], parts[_RES][1])
+
+
+def _kind_of(kind: Molecule) -> str:
+    return "CONDITION" if type(kind) is tuple else str(kind.name)
+
+
+def _tuples(solution: Solution) -> Iterator[Molecule]:
+    return (part for part in solution if type(part) is tuple)
+
+
+__all__ = ["GateOutcome", "TaskOutcome"]
