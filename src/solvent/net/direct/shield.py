@@ -2,7 +2,8 @@
 
 Python raises `KeyboardInterrupt` between any two instructions of the main thread. Inside a step that would lose a
 message, or have one said and not noted; so while the main thread is in a step the interrupt is only noted, and raised
-as soon as the step is over. A thread that waits is interrupted at once.
+as soon as the step is over. A thread that waits is interrupted at once, but for an interrupt that comes just before it
+falls asleep: of that one Python knows nothing until it wakes, which is soon (`MAX_DEAF_SECONDS`).
 
 This replaces Python's own handler of the signal, as long as a host is open that the main thread has started, and no
 other: whoever has a handler of their own that raises may end a host with it, in the middle of a step.

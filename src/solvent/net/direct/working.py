@@ -46,18 +46,35 @@ LATELY = 8
 """A worker that is woken for others again and again naps before it looks, so that what comes meanwhile costs one turn
 for all of it: a part of what it usually has still to wait, and so less and less."""
 MAX_GIVING_WAY_SECONDS = 0.002
+MAX_DEAF_SECONDS = 0.5
+"""How long the main thread sleeps at most. Python acts on a signal only when that thread runs, and one that comes just
+before it falls asleep, or that the system gives to another thread, does not wake it."""
 _IDLE_SECONDS = 0.05
 """How often the deputy looks at the clock while somebody else works."""
 
 
 class Waiting:
-    """A thread that waits while another one works."""
+    """A thread that waits while another one works.
 
-    __slots__ = ("gate", "is_done")
+    It sleeps at a bare lock: an interrupt inside those that Python builds of several can leave them locked, or unlocked
+    twice.
+    """
+
+    __slots__ = ("_gate", "is_done")
 
     def __init__(self, is_done: Callable[[], bool]) -> None:
         self.is_done = is_done
-        self.gate = threading.Semaphore(0)
+        self._gate = threading.Lock()
+        self._gate.acquire()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait until it is woken, or so long."""
+        self._gate.acquire(timeout=-1 if seconds == NEVER else seconds)
+
+    def wake(self) -> None:
+        """Wake it; the caller has the mutex."""
+        if self._gate.locked():
+            self._gate.release()
 
 
 class Working:
@@ -131,7 +148,7 @@ class Working:
             self._bell.ring()
             self._alarm.ring()
             for waiting in self._waiting:
-                waiting.gate.release()
+                waiting.wake()
             self._on_end(fault)
 
     def join(self, seconds: float) -> None:
@@ -212,7 +229,7 @@ class Working:
         """Wake those for whom something has happened."""
         for waiting in self._waiting:
             if waiting.is_done():
-                waiting.gate.release()
+                waiting.wake()
 
     def _alert(self) -> None:
         """Wake whoever works next if it would sleep too long."""
@@ -291,12 +308,13 @@ class Working:
             until = 0.0 if self._own else self._clock.next_at
             self._worker_until = until = min(until, end)
             seconds = -1.0 if until == NEVER else max(0.0, until - time.monotonic())
+            is_brief = is_main and not 0 <= seconds <= MAX_DEAF_SECONDS
             mutex.release()
             try:
                 try:
                     if is_main:
                         SHIELD.lower()
-                    events = board.poll.poll(seconds, MAX_EVENTS)
+                    events = board.poll.poll(MAX_DEAF_SECONDS if is_brief else seconds, MAX_EVENTS)
                 finally:
                     if is_main:
                         SHIELD.depth += 1
@@ -304,6 +322,8 @@ class Working:
                 mutex.acquire()
             if not self.is_running:
                 return False
+            if is_brief and not events:
+                continue
             self._turn(me, self._take, events)
             if is_done():
                 self.is_serving = turn_at > 0 or len(events) > 1
@@ -335,15 +355,16 @@ class Working:
             self._nap.register(number, select.EPOLLIN)
 
     def _wait_behind(self, is_done: Callable[[], bool], end: float, *, is_main: bool) -> None:
-        """Wait until the worker says that it is done, or there is none any more."""
+        """Wait until the worker says that it is done, or there is none any more; the main thread not always so long."""
         waiting = Waiting(is_done)
+        seconds = NEVER if end == NEVER else max(0.0, end - time.monotonic())
         self._waiting.append(waiting)
         self.mutex.release()
         try:
             try:
                 if is_main:
                     SHIELD.lower()
-                waiting.gate.acquire(timeout=None if end == NEVER else max(0.0, end - time.monotonic()))
+                waiting.sleep(min(seconds, MAX_DEAF_SECONDS) if is_main else seconds)
             finally:
                 if is_main:
                     SHIELD.depth += 1
@@ -358,7 +379,7 @@ class Working:
         if self._worker or not self.is_running:
             return
         if self._waiting:
-            self._waiting[0].gate.release()
+            self._waiting[0].wake()
             return
         if not self._is_armed:
             self._grace.start()

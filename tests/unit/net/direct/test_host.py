@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from solvent.errors import Misuse
 from solvent.net import Codec, Identity, Journal
 from solvent.net.direct import DirectHost
+from solvent.net.direct.shield import SHIELD
 from solvent.protocols.machine import (
     Answered,
     Ask,
@@ -31,6 +34,7 @@ from tests.unit.net.scripted import A, Scripted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import FrameType
 
 
 class Listener:
@@ -74,6 +78,34 @@ class Alone:
         self.hosts.append(host)
         host.start()
         return host
+
+
+def _is_interrupted_at(number: int, what: Callable[[], object]) -> bool:
+    """Do something, and interrupt it where Python looks for signals for this time; tell whether it does so often.
+
+    It looks when a function begins, and behind each call of a function that is not written in Python.
+    """
+    places = count(1)
+    is_sent = False
+
+    def look(_: FrameType, event: str, __: Any) -> None:
+        nonlocal is_sent
+        if event in ("call", "c_return") and next(places) == number:
+            is_sent = True
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+
+    before = sys.getprofile()
+    try:
+        sys.setprofile(look)
+        what()
+    except KeyboardInterrupt:
+        assert is_sent
+    else:
+        assert not is_sent, "it was lost"
+    finally:
+        sys.setprofile(before)
+    return is_sent
 
 
 @pytest.fixture(name="alone")
@@ -262,6 +294,70 @@ def test_an_interrupt_ends_a_wait_and_nothing_else(alone: Alone) -> None:
     later.start()
     assert host.wait(lambda: alone.ears.outcomes == [1], 200)
     later.join()
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_an_interrupt_that_wakes_nobody_ends_a_wait(alone: Alone, *, is_behind: bool) -> None:
+    """Python only notes one that another thread takes, or that comes just before the main thread falls asleep."""
+    host = alone.start({})
+    working, is_over = host._working, threading.Event()
+    other = threading.Thread(target=host.wait, args=(is_over.is_set, 200))
+    if is_behind:
+        other.start()
+        eventually(lambda: working._worker != 0)
+
+    def interrupt() -> None:
+        eventually(lambda: bool(working._waiting if is_behind else working._worker))
+        # It is asleep soon; if not, it is interrupted before.
+        time.sleep(0.05)
+        signal.raise_signal(signal.SIGINT)
+
+    sender = threading.Thread(target=interrupt)
+
+    def wait() -> None:
+        sender.start()
+        host.wait(lambda: False, 60)
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    assert time.monotonic() - began < 30, "it was heard when the wait was over"
+    sender.join()
+    if is_behind:
+        is_over.set()
+        host.wake()
+        other.join()
+
+
+@pytest.mark.parametrize("how", ["at work", "behind another", "wanting"])
+def test_wherever_an_interrupt_comes_it_is_raised_and_nothing_is_spoilt(alone: Alone, how: str) -> None:
+    """In a wait and in a step."""
+    host = alone.start({"go": (Report(1),)})
+    is_over = threading.Event()
+    other = threading.Thread(target=host.wait, args=(is_over.is_set, 200))
+    if how == "behind another":
+        other.start()
+        eventually(lambda: host._working._worker != 0)
+
+    def use() -> None:
+        if how == "wanting":
+            host.request("go")
+        else:
+            host.wait(lambda: False, 0.01)
+
+    for number in count(1):
+        if not _is_interrupted_at(number, use):
+            assert number > 10
+            break
+        assert not SHIELD.depth
+        assert not SHIELD.is_noted
+        told = len(alone.ears.outcomes)
+        host.request("go")
+        assert len(alone.ears.outcomes) == told + 1
+    if how == "behind another":
+        is_over.set()
+        host.wake()
+        other.join()
 
 
 def test_a_copy_of_the_process_has_no_part_in_it(alone: Alone) -> None:
