@@ -142,17 +142,22 @@ class DirectHost(Generic[State]):
         self._call(lambda: self._board.forget(node))
 
     def close(self) -> None:
-        """Send what was said, as far as it is taken soon, and end the host. Nothing happens afterwards."""
+        """Send what was said, as far as it is taken soon, and end the host. Nothing happens afterwards.
+
+        Whoever is interrupted meanwhile has ended it, or can close it again.
+        """
         working = self._working
         if working.is_mine():
             raise Misuse("P350", "whoever is told something must not close the node: it is in the middle of a step")
-        # Whatever has ended it, or ends it meanwhile, has been told to whom it concerns.
-        if working.is_running:
-            with suppress(Exception):
-                working.wait(self._board.is_flushed, MAX_CLOSE_SECONDS)
-        with working.mutex:
-            working.end(None)
-        working.join(MAX_CLOSE_SECONDS)
+        try:
+            # Whatever has ended it, or ends it meanwhile, has been told to whom it concerns.
+            if working.is_running:
+                with suppress(Exception):
+                    working.wait(self._board.is_flushed, MAX_CLOSE_SECONDS)
+        finally:
+            working.stop()
+            SHIELD.give_back()
+            working.join(MAX_CLOSE_SECONDS)
 
     def _take_request(self, request: Any) -> None:
         self._steps.take(Requested(request))

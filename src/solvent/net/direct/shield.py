@@ -54,12 +54,20 @@ class Shield:
         return True
 
     def remove(self) -> None:
-        """Give the place back when no host needs it any more."""
+        """Note that one host less needs it, and give the place back if that can be done now."""
         self.hosts -= 1
-        # Another thread cannot; then it stays, and does what Python's own would do.
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Give the place back when no host needs it any more.
+
+        Not inside a step: Python's own handler would interrupt that, and the thread never be out of it. Nor can another
+        thread. Then this one stays for now, and does what Python's own would do.
+        """
         if (
             self.hosts == 0
             and threading.get_ident() == self.main
+            and self.depth == 0
             and signal.getsignal(signal.SIGINT) == self.on_interrupt
         ):
             signal.signal(signal.SIGINT, signal.default_int_handler)

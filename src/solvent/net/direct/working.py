@@ -151,6 +151,18 @@ class Working:
                 waiting.wake()
             self._on_end(fault)
 
+    def stop(self) -> None:
+        """Be over, because it is wanted."""
+        is_main = get_ident() == SHIELD.main
+        if is_main:
+            SHIELD.depth += 1
+        try:
+            with self.mutex:
+                self.end(None)
+        finally:
+            if is_main:
+                SHIELD.lower()
+
     def join(self, seconds: float) -> None:
         """Wait until the deputy is gone, and have nothing open any more that a thread could wait for."""
         deputy = self._deputy

@@ -58,6 +58,18 @@ def test_the_last_host_gives_the_place_of_the_handler_back(shield: Shield) -> No
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_the_place_is_not_given_back_inside_a_step(shield: Shield) -> None:
+    """Python's own handler would raise before the step is over."""
+    assert shield.install()
+    shield.depth += 1
+    shield.remove()
+    _interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        shield.lower()
+    shield.give_back()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_handler_of_the_users_own_stays(shield: Shield) -> None:
     """Whoever has one knows why."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
