@@ -267,6 +267,27 @@ async def test_who_has_the_lock_does_not_leave() -> None:
 
 
 @in_loop
+async def test_who_is_cancelled_while_leaving_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Ctrl-C does: the node must not go on without anybody who could end it."""
+    ring, is_leaving = solvent.ring.join(), asyncio.Event()
+
+    async def leave() -> None:
+        is_leaving.set()
+        await asyncio.Event().wait()
+
+    async def use() -> None:
+        async with ring:
+            monkeypatch.setattr(ring, "_leave", leave)
+
+    using = asyncio.create_task(use())
+    await is_leaving.wait()
+    using.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await using
+    assert ring._node.is_closed
+
+
+@in_loop
 async def test_a_ring_of_one_is_never_tired() -> None:
     """Two tasks take turns for as long as they like."""
     async with solvent.ring.join() as ring:

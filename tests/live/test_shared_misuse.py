@@ -15,8 +15,10 @@ import solvent
 from solvent.errors import Misuse, SolventError, SpaceProblem
 from solvent.handover import HandleState, admission
 from solvent.handover.access import Access
+from solvent.handover.data.roll import Roll
 from solvent.handover.keeping import Keeping
 from solvent.net.direct import DirectHost
+from solvent.net.status_files import Poster
 from tests.live.shared_processes import MAX_SECONDS, Scene, until
 from tests.loop import in_loop
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.handover import BlockingHandle
+    from solvent.handover.space import Opening
 
 NOBODY = "127.0.0.1:9"
 
@@ -104,6 +107,44 @@ def test_whatever_a_handler_raises_withdraws_the_claim(place: Scene) -> None:
             _turn(one)
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+def _is_left(opening: Opening) -> bool:
+    """Tell whether nothing of a space is open any more."""
+    with pytest.raises(Misuse):
+        opening._node.store.names()
+    return not opening._node.is_here
+
+
+@pytest.mark.parametrize("owner, method", [(Poster, "stop"), (DirectHost, "close"), (Roll, "leave")])
+def test_a_space_whose_end_is_interrupted_is_left(
+    place: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, method: str
+) -> None:
+    """Else others would wait for this process as long as it lives."""
+    real = getattr(owner, method)
+
+    def interrupted(*arguments: Any) -> None:
+        real(*arguments)
+        raise KeyboardInterrupt
+
+    opening = place.space(board=tmp_path / "board")
+    with pytest.raises(KeyboardInterrupt), opening:
+        monkeypatch.setattr(owner, method, interrupted)
+    assert _is_left(opening)
+
+
+def test_a_space_that_cannot_be_told_of_is_left(place: Scene, tmp_path: Path) -> None:
+    """S107 is an error before the block; nobody would ever leave the block."""
+    board = tmp_path / "board"
+    board.write_text("no folder")
+    opening = place.space(board=board)
+    with pytest.raises(Misuse, match="board"):
+        opening.__enter__()
+    assert _is_left(opening)
+    opening = place.space(board=board)
+    with pytest.raises(Misuse, match="board"):
+        asyncio.run(opening.__aenter__())
+    assert _is_left(opening)
 
 
 # ------------------------------------------------------------------------------------------- threads and tasks

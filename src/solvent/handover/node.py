@@ -236,12 +236,16 @@ class SpaceNode:
                 return
 
     def close(self) -> None:
-        """End, without a word to others."""
-        if self._roll is not None:
-            self._roll.leave()
-        self.close_host()
-        if self._store is not None:
-            self._store.close(keep=self.is_keeping)
+        """End, without a word to others; all of it, also if it is interrupted."""
+        try:
+            if self._roll is not None:
+                self._roll.leave()
+        finally:
+            try:
+                self.close_host()
+            finally:
+                if self._store is not None:
+                    self._store.close(keep=self.is_keeping)
 
     def close_host(self) -> None:
         """Talk to nobody any more."""

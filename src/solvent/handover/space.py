@@ -203,14 +203,20 @@ class Opening:
     def __enter__(self) -> BlockingSpace:
         self._begin()
         self._node.open()
-        self._post()
+        try:
+            self._post()
+        except BaseException:
+            self._node.depart(is_released=False)
+            raise
         return BlockingSpace(self._node)
 
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._post_no_more()
-        self._node.depart(is_released=fault is None)
+        try:
+            self._post_no_more()
+        finally:
+            self._node.depart(is_released=fault is None)
 
     async def __aenter__(self) -> Space:
         self._begin()
@@ -224,14 +230,23 @@ class Opening:
             if entering.done() and entering.exception() is None:
                 in_background(partial(node.depart, is_released=False), f"solvent-leave-{node.place.name}")
             raise
-        self._post()
+        try:
+            self._post()
+        except BaseException:
+            await self._depart(is_released=False)
+            raise
         return Space(node)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        node, is_released = self._node, fault is None
-        self._post_no_more()
+        try:
+            self._post_no_more()
+        finally:
+            await self._depart(is_released=fault is None)
+
+    async def _depart(self, *, is_released: bool) -> None:
+        node = self._node
         await in_thread(lambda: node.depart(is_released=is_released), f"solvent-leave-{node.place.name}")
 
     def _post(self) -> None:

@@ -220,17 +220,20 @@ class Ring:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         node = self._node
-        if self._poster is not None:
-            self._poster.stop()
-        if not node.is_closed and node.fault is None:
-            with suppress(TimeoutError, RingProblem):
-                async with asyncio.timeout(1.0 + 2 * node.place.patience):
-                    if node.place.journal is None:
-                        # Nobody will come back under this number, and the others should not count on it.
-                        await self._leave()
-                    else:
-                        await node.retire()
-        await node.close()
+        try:
+            if self._poster is not None:
+                self._poster.stop()
+            if not node.is_closed and node.fault is None:
+                with suppress(TimeoutError, RingProblem):
+                    async with asyncio.timeout(1.0 + 2 * node.place.patience):
+                        if node.place.journal is None:
+                            # Nobody will come back under this number, and the others should not count on it.
+                            await self._leave()
+                        else:
+                            await node.retire()
+        finally:
+            # Also if Ctrl-C cancels this.
+            await node.close()
 
 
 def join(
