@@ -29,6 +29,7 @@ MAX_PAYLOAD_BYTES = 8 << 20
 
 _START_S = 60.0
 _STOP_S = 10.0
+_LOOK_S = 0.2
 _MAX_TRIES = 5
 _SPECIAL = re.compile(r'[\x00-\x1f"\\]')
 
@@ -172,7 +173,10 @@ class Server:
     def wait(self) -> int:
         """Wait until it has ended and return its exit code."""
         assert self._process is not None
-        return self._process.wait()
+        # Again and again: a Ctrl-C that comes just before a long sleep would not end it.
+        while (code := self._process.poll()) is None:
+            time.sleep(_LOOK_S)
+        return code
 
     def _launch(self) -> None:
         program = server_program()

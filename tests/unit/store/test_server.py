@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,6 +12,7 @@ import pytest
 from bench.store.cluster import Cluster
 from solvent.store import StoreError, open_store
 from solvent.store.server import Plan, Server
+from tests.unheard import interrupt_unheard
 
 FOLDER = Path('/srv/a "store"')
 
@@ -59,3 +62,20 @@ def test_what_is_beyond_ascii_is_told_as_it_is(tmp_path: Path) -> None:
         with pytest.raises(StoreError):
             open_store(url.replace("%C3%A9", "e"))
     assert (tmp_path / "données\t" / "store").is_dir()
+
+
+def test_an_interrupt_that_wakes_nobody_ends_the_wait_for_a_server(tmp_path: Path) -> None:
+    """Else the command goes on until the next Ctrl-C, or the next SIGTERM."""
+    server = Server(Plan(folder=tmp_path))
+
+    def wait() -> None:
+        with interrupt_unheard():
+            server.wait()
+
+    with subprocess.Popen(["sleep", "30"]) as process:
+        server._process = process
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+        assert time.monotonic() - began < 20
+        process.kill()

@@ -40,6 +40,8 @@ _SECONDS_TO_REACH = 30.0
 _SECONDS_TO_HALT = 10.0
 _MAX_DEATHS = 10
 _SECONDS_BETWEEN_DEATHS = 3.0
+_MAX_DEAF_SECONDS = 0.5
+"""A Ctrl-C that comes just before the process falls asleep does not wake it."""
 
 
 class Ended:
@@ -166,9 +168,9 @@ class Launcher:
     # --- Waiting.
 
     def _wait(self) -> None:
-        seconds = None
+        seconds = _MAX_DEAF_SECONDS
         if self._began_at is not None and self._max_seconds is not None:
-            seconds = self._max_seconds - (time.monotonic() - self._began_at)
+            seconds = min(seconds, self._max_seconds - (time.monotonic() - self._began_at))
             if seconds <= 0:
                 message = f"still reacting after {self._max_seconds:g} seconds"
                 raise LimitReached("H502", message, hint=LIMIT_HINT.format("--max-seconds"))
