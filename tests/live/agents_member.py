@@ -109,7 +109,7 @@ class Unbegun(Agent):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        _halt_before(Execution, "begin_calls", lambda shard: bool(shard.ready))
+        _halt_before(Execution, "begin_calls", lambda shard: bool(shard.calls.ready))
 
 
 class Unable(Agent):

@@ -1,24 +1,40 @@
-"""A call of a task, from when its arguments are there to when its answer is.
+"""The calls of an execution that are open: from when their arguments are there to when their answers are.
 
-planned  its reaction waits, and nothing is written of it
-begun    the journal has it, and it was made; after a failed attempt it may pause and be tried again
-ended    its answer was taken, or nobody wants it any more
+    planned   its reaction waits, and nothing is written of it
+    waiting   until it is admitted: there may be more calls than can be made at once
+    ready     noted, to be made when the journal has it
+    begun     made; after a failed attempt it may pause and be tried again
+
+Each further attempt is noted before it is made.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
+from solvent.runs.events import CallLost
+from solvent.services import Failure
 from solvent.services.call import Call as Attempted
+from solvent.services.current_call import Allowance, CallIdentity
+from solvent.values import codec
+from solvent.workflows.model import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from solvent.engine.reaction import Flight
+    from solvent.runs.agents.adrift import Adrift
     from solvent.runs.execution import Execution
     from solvent.runs.functions import Request
-    from solvent.services import Failure, Handle
-    from solvent.services.current_call import Allowance, CallIdentity
+    from solvent.runs.journal import Journal
+    from solvent.services import Handle
+    from solvent.workflows.model import Service
+
+LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
+NO_MEMORY = "MemoryError: there is too little memory to record its result"
+_NO_POLICY = Policy()
 
 
 class OpenCall:
@@ -35,18 +51,21 @@ class OpenCall:
         "is_called_off",
         "is_cancelled",
         "key",
+        "origin",
         "request",
         "start",
         "task",
     )
 
-    def __init__(self, execution: Execution, flight: Flight, request: Request, task: str, key: str) -> None:
+    def __init__(self, execution: Execution, flight: Flight, request: Request, task: str, origin: str = "") -> None:
         self.execution = execution
         self.flight = flight
         self.request = request
         self.task = task
+        #: The task in whose instance it is made, if it stands in for that one.
+        self.origin = origin or task
         #: Its name in the journal: the task, its item and its round.
-        self.key = key
+        self.key = ""
         #: Makes it.
         self.start: Callable[..., Handle | None] | None = None
         self.handle: Handle | None = None
@@ -107,6 +126,21 @@ class Again(NamedTuple):
     begin: Callable[[], None]
 
 
+class Answers(Protocol):
+    """Where answers of calls go, from any thread."""
+
+    def put(self, answer: Any, /) -> None:
+        """Take an answer."""
+
+
+class Starter(Protocol):
+    """Who makes calls: `services.Caller`."""
+
+    @property
+    def start(self) -> Callable[..., Handle]:
+        """Makes a call."""
+
+
 class NoCaller:
     """Stands where calls would be made: none is."""
 
@@ -115,4 +149,256 @@ class NoCaller:
         raise AssertionError("a replay calls nobody")
 
 
-__all__ = ["Again", "Answer", "NoCaller", "OpenCall"]
+class Room(Protocol):
+    """Which calls are made when: those that wait are admitted by and by."""
+
+    def wait(self, call: OpenCall) -> None:
+        """Let a call wait until there is room for it."""
+
+    def end(self, call: OpenCall, *, is_done: bool) -> None:
+        """Make room: a call has ended, or its first attempt, or it was given up."""
+
+
+class Calls:
+    """The open calls of one execution.
+
+    Without `room` calls wait until the host admits them. With `is_shared` other agents may take them over: results must
+    be data, and a call's attempts and losses count over all its lives.
+    """
+
+    def __init__(
+        self,
+        services: Iterable[Service],
+        journal: Journal,
+        answers: Answers,
+        room: Room | None = None,
+        *,
+        is_shared: bool = False,
+    ) -> None:
+        #: All that have no answer; those that wait to be admitted, by their names; those that are made next.
+        self.out: dict[OpenCall, None] = {}
+        self.waiting: dict[str, OpenCall] = {}
+        self.ready: list[OpenCall | Again] = []
+        #: Answers that were no data and could not be kept, and why.
+        self.unkept: dict[str, str] = {}
+        #: One that is repeated, since the journal has its place but not its answer: nothing else happens meanwhile.
+        self.awaited: OpenCall | None = None
+        self.answers = answers
+        self._journal = journal
+        self._room = room
+        self._is_shared = is_shared
+        self._policies = {one.name: one.policy for one in services}
+        self._counts: Counter[tuple[str, int | None]] = Counter()
+        self._of: dict[str, dict[OpenCall, None]] = {}
+        self._planned: dict[str, OpenCall] = {}
+        # Answers that may not be in the journal yet; and the calls that were out when all was given up.
+        self._taken: list[Answer | Again] = []
+        self._given_up: list[str] = []
+
+    @property
+    def has_plans(self) -> bool:
+        """Whether there are calls to be made."""
+        return bool(self._planned or self.waiting)
+
+    @property
+    def is_none_out(self) -> bool:
+        """Whether none was made that has no answer."""
+        return len(self.out) == len(self.waiting)
+
+    def of(self, origin: str) -> list[OpenCall]:
+        """Give the calls of a task, the newest first: those that wait for a worker are to be ended before others."""
+        return list(reversed(self._of.get(origin, ())))
+
+    # --- From a plan to a call.
+
+    def plan(self, call: OpenCall) -> None:
+        """Take a call that is to be made."""
+        name, index = call.task, call.request.index
+        count = self._counts[name, index] = self._counts[name, index] + 1
+        key = name if index is None else f"{name}[{index}]"
+        call.key = key if count == 1 else f"{key}#{count}"
+        self.out[call] = None
+        self._of.setdefault(call.origin, {})[call] = None
+        self._planned[call.key] = call
+
+    def pop_planned(self, key: str) -> OpenCall | None:
+        """Give a planned call that was answered before."""
+        return self._planned.pop(key, None)
+
+    def offer(self, adrift: Adrift | None) -> None:
+        """Let the calls wait that were planned, until they are admitted; adopt those that are out already."""
+        planned, self._planned = self._planned, {}
+        for key, call in planned.items():
+            if adrift is not None and self._adopt(call, adrift.adopt(key)):
+                continue
+            self.waiting[key] = call
+            if call.is_cancelled:
+                self.admit(call)
+            elif self._room is not None:
+                self._room.wait(call)
+
+    def _adopt(self, planned: OpenCall, call: OpenCall | None) -> bool:
+        """Go on with a call that is out, if it is."""
+        if call is None:
+            return False
+        # Its attempts are counted by itself.
+        self._journal.attempts[call.key] -= call.announced
+        for calls in (self.out, self._of[call.origin]):
+            del calls[planned]
+            calls[call] = None
+        call.execution, call.flight, call.request = planned.execution, planned.flight, planned.request
+        call.is_called_off = planned.is_called_off
+        if planned.is_cancelled:
+            call.cancel()
+        return True
+
+    def admit(self, call: OpenCall) -> bool:
+        """Note a call that waits, and make it next; tell whether it is: one that was cancelled or lost often is not."""
+        if self.waiting.pop(call.key, None) is None or not self._announce(call):
+            return False
+        self.ready.append(call)
+        return True
+
+    def repeat(self, call: OpenCall) -> None:
+        """Make a call next whose answer was not kept."""
+        self.awaited = call
+        if self._announce(call):
+            self.ready.append(call)
+
+    def _announce(self, call: OpenCall) -> bool:
+        """Note that a call is about to be made; tell whether it is."""
+        journal, key = self._journal, call.key
+        policy = self._policies.get(call.request.service, _NO_POLICY)
+        losses = journal.losses[key]
+        if call.is_cancelled:
+            self.answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
+            return False
+        if self._is_shared and losses > policy.max_lost:
+            self.answers.put(Answer(call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
+            return False
+        if journal.is_kept:
+            journal.started(key, call.task)
+            if policy.retries:
+                # All lives of the run count together; what was lost with its agent has not failed.
+                failed = journal.attempts[key] - losses if self._is_shared else 0
+                call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
+            call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun[key] > 0)
+        return True
+
+    def begin(self) -> None:
+        """Make those that are ready: the journal has them."""
+        ready, self.ready = self.ready, []
+        self._taken.clear()
+        for one in ready:
+            one.begin()
+
+    # --- From an answer to its end.
+
+    def take(self, answer: Answer | Again) -> Answer | None:
+        """Note an answer, and return what is to be made of it: nothing, where the call is tried again."""
+        if self._is_shared:
+            self._taken.append(answer)
+        if isinstance(answer, Again):
+            # While it pauses it needs no thread.
+            self.end_room(answer.call, is_done=True)
+            self._note_retry(answer)
+            return None
+        if answer.call is self.awaited:
+            self.awaited = None
+            return answer
+        call, value, failure, attempts = answer
+        if self._is_shared:
+            failure = failure or self._unfit(value)
+            attempts += self._journal.attempts[call.key]
+            self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
+        failure = self.note(Answer(call, value, failure, attempts))
+        # A value that memory does not hold twice must be gone when the run goes on without it.
+        return Answer(call, value if failure is None else None, failure, attempts)
+
+    def _unfit(self, value: Any) -> Failure | None:
+        """Say why a result cannot be passed to another machine, if so."""
+        try:
+            size, max_bytes = len(codec.pieces(value)), self._journal.store.max_blob_bytes
+        except codec.Unrecordable as error:
+            return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
+        except MemoryError:
+            return Failure("FAILED", NO_MEMORY)
+        if size > max_bytes:
+            return Failure("FAILED", f"its result has {size:,} bytes, and the store takes at most {max_bytes:,}")
+        return None
+
+    def note(self, answer: Answer) -> Failure | None:
+        """Note an answer, and return the failure that it is: the call has failed if memory does not hold its result."""
+        call, value, failure, attempts = answer
+        if failure is None:
+            try:
+                why = self._journal.answered(call.key, attempts, value)
+            except MemoryError:
+                failure = Failure("FAILED", NO_MEMORY)
+            else:
+                if why:
+                    self.unkept[call.key] = why
+                return None
+        self._journal.failed(call.key, call.task, attempts, failure)
+        return failure
+
+    def _note_retry(self, again: Again) -> None:
+        """Note that an attempt of a call failed, and that the next one is about to be made."""
+        call = again.call
+        self._journal.failed(call.key, call.task, call.announced, again.failure, is_last=False)
+        call.announced += 1
+        self._journal.started(call.key, call.task, call.announced)
+        self.ready.append(again)
+
+    def end(self, call: OpenCall) -> None:
+        """Forget a call that has its answer."""
+        self.out.pop(call, None)
+        self._of[call.origin].pop(call, None)
+        # It leads back to the call.
+        call.handle = None
+
+    def end_room(self, call: OpenCall, *, is_done: bool = False) -> None:
+        """Make room for other calls."""
+        if self._room is not None:
+            self._room.end(call, is_done=is_done)
+
+    # --- Giving up.
+
+    def abandon(self) -> list[OpenCall]:
+        """End all calls, and return them."""
+        # Of one that waits, for a thread or for its next attempt, nothing is out.
+        self._given_up = [call.key for call in self.out if call.key not in self.waiting and not call.is_pausing]
+        self.waiting.clear()
+        found = list(self.out)
+        for call in reversed(found):
+            call.cancel()
+            self.end_room(call)
+        self.out.clear()
+        self.ready = []
+        self._planned.clear()
+        return found
+
+    def withdraw(self) -> None:
+        """Note that the calls which were out have been ended by who had made them, and not by a death."""
+        for key in self._given_up:
+            self._journal.note(CallLost(key, time.time()))
+        self._journal.commit()
+
+    def unkept_calls(self) -> Iterator[tuple[OpenCall, Answer | Again | None]]:
+        """Yield the calls that were made and whose answers may not be in the journal, with what has come of them."""
+        taken = {one.call for one in self._taken}
+        for call in self.out:
+            if call.is_begun and call not in taken:
+                yield call, None
+        for one in self._taken:
+            yield one.call, one
+
+    def forget_unmade(self) -> None:
+        """Have only calls that were made: the others never will be, and would keep their room for ever."""
+        self.waiting.clear()
+        for call in self.out:
+            if not call.is_begun:
+                self.end_room(call)
+
+
+__all__ = ["Again", "Answer", "Answers", "Calls", "NoCaller", "OpenCall", "Room", "Starter"]

@@ -111,7 +111,7 @@ class EmbeddedRun:
     @property
     def unkept(self) -> dict[str, str]:
         """The calls whose answers were no data and could not be kept, and why."""
-        return self.execution.unkept
+        return self.execution.calls.unkept
 
     def run(self) -> Report:
         """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
@@ -145,12 +145,12 @@ class EmbeddedRun:
         execution = self.execution
         while not execution.report.ended_by:
             if not self._may_wait():
-                if execution.waiting and execution.journal.is_read_only:
+                if execution.calls.waiting and execution.journal.is_read_only:
                     raise Stopped
                 execution.admit_all()
                 execution.journal.commit()
                 execution.begin_calls()
-            if not execution.out and not execution.signals.are_awaited(execution.solution):
+            if not execution.calls.out and not execution.signals.are_awaited(execution.solution):
                 return
             if self._must_stop():
                 raise Stopped
@@ -160,7 +160,7 @@ class EmbeddedRun:
     def _may_wait(self) -> bool:
         """Tell whether there are further answers to take before anything is noted."""
         execution = self.execution
-        if self._answers.empty() or len(execution.waiting) >= MAX_CALLS_TOGETHER or not execution.journal.is_kept:
+        if self._answers.empty() or len(execution.calls.waiting) >= MAX_CALLS_TOGETHER or not execution.journal.is_kept:
             self._waiting_since = 0.0
             return False
         now = time.monotonic()
@@ -186,7 +186,7 @@ class EmbeddedRun:
         except Empty:
             return
         # Calls that follow begin before further answers are taken: nobody should wait for work.
-        while not (execution.has_plans or execution.report.ended_by or answers.empty()):
+        while not (execution.calls.has_plans or execution.report.ended_by or answers.empty()):
             execution.take(answers.get())
 
     def _must_stop(self) -> bool:
@@ -197,13 +197,13 @@ class EmbeddedRun:
     def _stopped(self) -> LimitReached:
         execution, report = self.execution, self.report
         if execution.journal.is_read_only and not execution.journal.past:
-            said = f"the record ends here: {len(execution.waiting):,} calls have no answer in it"
+            said = f"the record ends here: {len(execution.calls.waiting):,} calls have no answer in it"
             return LimitReached("R407", said)
         if self._should_stop is not None and self._should_stop():
             return Interrupted("H504", "interrupted before the workflow was done")
         limit = f"time limit of {self._max_seconds:g} s reached"
         hint = "allow more: --max-seconds"
-        running = sorted({call.task for call in execution.out})
+        running = sorted({call.task for call in execution.calls.out})
         if not running:
             return LimitReached("H502", f"{limit} before the workflow was done", hint=hint)
         named = ", ".join(f"`{name}`" for name in running[:_MAX_NAMED])
@@ -223,7 +223,7 @@ class EmbeddedRun:
             if isinstance(came, Again) or (came.failure is not None and came.failure.kind == "CANCELLED"):
                 continue
             try:
-                execution.note_answer(*came)
+                execution.calls.note(came)
             except StoreError as error:
                 # There may be no room for this one, and for others, and for what was noted already.
                 problem = error

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,10 +27,10 @@ from solvent.engine.reactor import Reactor
 from solvent.errors import RecordProblem
 from solvent.lang.molecule import Molecule, Symbol
 from solvent.lang.solution import Solution
-from solvent.runs.calls import Again, Answer, OpenCall
+from solvent.runs.calls import Again, Calls, OpenCall
 from solvent.runs.closing import adapted_event, closed_part, closed_whole
 from solvent.runs.conditions import Chooser, cause, judge_of
-from solvent.runs.events import CallAnswered, CallFailed, CallLost, MessagesReceived, SignalReceived
+from solvent.runs.events import CallAnswered, CallFailed, MessagesReceived, SignalReceived
 from solvent.runs.functions import bound
 from solvent.runs.lean import MAX_AWAKE, Lean
 from solvent.runs.outcome import GateOutcome, TaskOutcome
@@ -40,57 +39,28 @@ from solvent.runs.resources import claimed
 from solvent.runs.signals import Signals
 from solvent.runs.stuck import waiting_in
 from solvent.services import Failure
-from solvent.services.current_call import Allowance, CallIdentity
 from solvent.values import codec
-from solvent.workflows.model import Policy, Task
+from solvent.workflows.model import Task
 from solvent.workflows.rule_functions import Unpassable, Unusable, molecule_of, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from solvent.engine.reaction import Flight, Reaction
     from solvent.runs.agents.adrift import Adrift
+    from solvent.runs.calls import Answer, Answers, Room, Starter
     from solvent.runs.events import AnyEvent, ShardClosed
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
     from solvent.runs.kept import Blobs
     from solvent.runs.mailbox import Mailbox
     from solvent.runs.signals import Signal
-    from solvent.services import Handle
     from solvent.store import Append, Record
     from solvent.workflows.translate import Concrete
 
 _RES, _ERR, _GOT, _FAULT, _AWAY = map(Symbol, ("RES", "ERR", "GOT", "FAULT", "AWAY"))
 _OFF, _REPLACE, _GIVE_UP, _PASS, _FROM, _PART = map(Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "FROM", "PART"))
-LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
-NO_MEMORY = "MemoryError: there is too little memory to record its result"
-_NO_POLICY = Policy()
-
-
-class Answers(Protocol):
-    """Where answers of calls go, from any thread."""
-
-    def put(self, answer: Any, /) -> None:
-        """Take an answer."""
-
-
-class Starter(Protocol):
-    """Who makes calls: `services.Caller`."""
-
-    @property
-    def start(self) -> Callable[..., Handle]:
-        """Makes a call."""
-
-
-class Room(Protocol):
-    """Which calls are made when: those that wait are admitted by and by."""
-
-    def wait(self, call: OpenCall) -> None:
-        """Let a call wait until there is room for it."""
-
-    def end(self, call: OpenCall, *, is_done: bool) -> None:
-        """Make room: a call has ended, or its first attempt, or it was given up."""
 
 
 class Spectator(Protocol):
@@ -115,8 +85,7 @@ class Spectator(Protocol):
 class Execution:
     """One execution; see above.
 
-    Without `mailbox` it is the whole workflow. Without `room` calls wait until the host admits them. With `is_shared`
-    other agents may take it over: results must be data, and a call's attempts and losses count over all its lives.
+    Without `mailbox` it is the whole workflow. See `Calls` for `room` and `is_shared`.
     """
 
     def __init__(
@@ -143,13 +112,7 @@ class Execution:
         self.signals = Signals(workflow, signals)
         self.chooser = Chooser(workflow, folder)
         self.report = Report(workflow.name, trace=[] if workflow.is_controlled else None)
-        #: The calls that have no answer: all of them, and those that wait to be admitted, by their names.
-        self.out: dict[OpenCall, None] = {}
-        self.waiting: dict[str, OpenCall] = {}
-        #: Those that were admitted, and further attempts: they are made when the journal says so.
-        self.ready: list[OpenCall | Again] = []
-        #: Answers that were no data and could not be kept, and why.
-        self.unkept: dict[str, str] = {}
+        self.calls = Calls(workflow.services, journal, answers, room, is_shared=is_shared)
         #: Whether it is to be left to another agent as soon as nothing is out.
         self.is_leaving = False
         #: Whether anything has changed since it was last told how it stands.
@@ -162,13 +125,10 @@ class Execution:
             self._add_unknown_tasks()
         is_lean = not (concrete.is_foreign or workflow.alternatives or workflow.is_controlled)
         self._lean = Lean(self.solution, concrete.waiting) if is_lean else None
-        self._answers = answers
         self._caller: Starter | None = None
-        self._room = room
         self._is_shared = is_shared
         self._watch = watch
         self._spectator = spectator
-        self._policies = {one.name: one.policy for one in workflow.services}
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._judge = judge_of(workflow, folder)
         # The predicates to ask about a task's result before it lands: they may take their time.
@@ -186,13 +146,6 @@ class Execution:
         self._faults: dict[str, Failed] = {}
         self._replaced: set[str] = set()
         self._stood_in_for: set[str] = set()
-        self._counts: Counter[tuple[str, int | None]] = Counter()
-        # Calls that are out, by the task in whose instance they are made.
-        self._calls_of: dict[str, dict[OpenCall, None]] = {}
-        # Calls that have just been planned.
-        self._planned: dict[str, OpenCall] = {}
-        # A call that is repeated, since the journal has its place but not its answer: nothing else happens meanwhile.
-        self._awaited: OpenCall | None = None
         # How far each task with a gate is cancelled, and which of its cases: what is older is not called any more.
         self._void: dict[str, int] = {}
         self._void_parts: set[tuple[str, int]] = set()
@@ -202,9 +155,6 @@ class Execution:
         self._again: list[Append] = []
         # Whether all that came after the last record has been heard: only then it is known which calls are to be made.
         self._is_caught_up = False
-        # The calls that were out when this was given up; and answers that may not be in the journal yet.
-        self._ended: list[str] = []
-        self._landed: list[Answer | Again] = []
         self._adrift: Adrift | None = None
 
     def _add_unknown_tasks(self) -> None:
@@ -248,32 +198,15 @@ class Execution:
 
     def take(self, answer: Answer | Again) -> None:
         """Take the answer of a call; or that it is to be tried again, which is noted before."""
-        call = answer.call
-        if call not in self.out:
+        if answer.call not in self.calls.out:
             return
-        if self._is_shared:
-            self._landed.append(answer)
-        if isinstance(answer, Again):
-            # While it pauses it needs no thread.
-            self.end_room(call, is_done=True)
-            self._note_retry(answer)
-            return
-        _, value, failure, attempts = answer
+        taken = self.calls.take(answer)
         # The answer that came is let go: its value may be all that memory holds.
         del answer
-        if call is self._awaited:
-            self._awaited = None
-        else:
-            if self._is_shared:
-                failure = failure or self._unfit(value)
-                attempts += self.journal.attempts[call.key]
-                self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
-            # Before it is taken: a value that memory does not hold twice must be gone when the run goes on without it.
-            failure = self.note_answer(call, value, failure, attempts)
-            value = value if failure is None else None
-        with bound(self):
-            self._land(call, value, failure, attempts)
-            self._plan_calls()
+        if taken is not None:
+            with bound(self):
+                self._land(*taken)
+                self._plan_calls()
 
     def hear(self, messages: Iterable[Record]) -> None:
         """Take messages of other shards; those that were there at the start have been taken then."""
@@ -300,26 +233,25 @@ class Execution:
             while not self.report.ended_by:
                 self._plan_calls()
                 past = self.journal.past
-                if past and self._awaited is None:
+                if past and self.calls.awaited is None:
                     self._repeat(past.popleft())
                 elif not self.reactor.flights:
                     break
         if self.report.ended_by:
             self.abandon()
-        elif self._is_caught_up and self._awaited is None:
-            self._offer_calls()
+        elif self._is_caught_up and self.calls.awaited is None:
+            self.calls.offer(self._adrift)
 
     def admit(self, call: OpenCall) -> bool:
-        """Note a call that waits, and make it next; tell whether it is: one that was cancelled or lost often is not."""
-        if self.waiting.pop(call.key, None) is None or not self._announce(call):
+        """Make a call next that waits; tell whether it is made."""
+        if not self.calls.admit(call):
             return False
         self.report.timings[call.task].started = self.seconds
-        self.ready.append(call)
         return True
 
     def admit_all(self) -> None:
         """Make all calls that wait."""
-        for call in list(self.waiting.values()):
+        for call in list(self.calls.waiting.values()):
             self.admit(call)
 
     def appends(self) -> list[Append]:
@@ -337,30 +269,18 @@ class Execution:
 
     def begin_calls(self) -> None:
         """Make the calls that waited for the journal."""
-        ready, self.ready = self.ready, []
-        self._landed.clear()
-        for one in ready:
-            one.begin()
+        self.calls.begin()
 
     def abandon(self) -> None:
         """Do nothing any more: end the calls that are out, and put back what they were made of, so nothing is lost."""
-        # Of one that waits, for a thread or for its next attempt, nothing is out.
-        self._ended = [call.key for call in self.out if call.key not in self.waiting and not call.is_pausing]
-        self.waiting.clear()
-        now = self.seconds
-        for call in reversed(self.out):
-            call.cancel()
-            self.end_room(call)
+        now, out = self.seconds, self.calls.abandon()
+        for call in out:
             self.report.timings.setdefault(call.task, Timing(now, now)).ended = now
-        for call in self.out:
             if self.report.trace is not None:
                 self._note(Event("cancelled", call.task, now))
-        for flight in (*(call.flight for call in self.out), *self.reactor.flights):
+        for flight in (*(call.flight for call in out), *self.reactor.flights):
             flight.coroutine.close()
             self.reactor.crash(flight, KeyboardInterrupt())
-        self.out.clear()
-        self.ready = []
-        self._planned.clear()
         self.reactor.flights = []
 
     def dissolve(self) -> None:
@@ -379,22 +299,12 @@ class Execution:
     @property
     def is_idle(self) -> bool:
         """Whether nothing more can happen here unless a message or a signal comes."""
-        return bool(self.report.ended_by) or (not self.out and not self.reactor.flights)
+        return bool(self.report.ended_by) or (not self.calls.out and not self.reactor.flights)
 
     @property
     def is_done(self) -> bool:
         """Whether nothing more can happen here, whatever comes: all tasks have passed on what they have."""
         return self._lean is not None and not self._lean.undone
-
-    @property
-    def has_plans(self) -> bool:
-        """Whether there are calls to be made."""
-        return bool(self._planned or self.waiting)
-
-    @property
-    def is_free(self) -> bool:
-        """Whether nothing is out, so that another agent can have this, and loses nothing."""
-        return len(self.out) == len(self.waiting)
 
     # --- Calls.
 
@@ -409,7 +319,7 @@ class Execution:
             for flight in flights:
                 self._plan(flight)
             # If nothing is out, further tasks are let in: those that are in may wait for them.
-            if self.out or self._lean is None or not self._lean.let_more_in(MAX_AWAKE):
+            if self.calls.out or self._lean is None or not self._lean.let_more_in(MAX_AWAKE):
                 return
             self._go_on()
 
@@ -419,9 +329,7 @@ class Execution:
         request: Request = flight.coroutine.send(None)
         name, report = self._names[request.task], self.report
         task = self._tasks[name]
-        count = self._counts[name, request.index] = self._counts[name, request.index] + 1
-        key = name if request.index is None else f"{name}[{request.index}]"
-        call = OpenCall(self, flight, request, name, key if count == 1 else f"{key}#{count}")
+        call = OpenCall(self, flight, request, name, self._original(name))
         values = claimed(task, [value_of(one) for one in request.arguments])
         now = self.seconds
         timing = report.timings.setdefault(name, Timing(now, now))
@@ -436,9 +344,7 @@ class Execution:
             self._note(Event("started", name, now))
             assert self._caller is not None
             call.start = partial(self._caller.start, request.service, name, values[:positional], keywords, call.done)
-        self.out[call] = None
-        self._calls_of.setdefault(self._original(name), {})[call] = None
-        self._planned[call.key] = call
+        self.calls.plan(call)
 
     def _refusal(self, call: OpenCall, values: list[Any]) -> Failure | None:
         """Say why a call is not made, if it is not."""
@@ -456,91 +362,22 @@ class Execution:
     def _refuse(call: OpenCall, failure: Failure, **_: Any) -> None:
         call.done(None, failure, 1)
 
-    def _offer_calls(self) -> None:
-        """Let the calls wait that were planned, until they are admitted; adopt those that are out already."""
-        planned, self._planned = self._planned, {}
-        for key, call in planned.items():
-            if self._adrift is not None and self._adopt(call):
-                continue
-            self.waiting[key] = call
-            if call.is_cancelled:
-                self.admit(call)
-            elif self._room is not None:
-                self._room.wait(call)
-
-    def _announce(self, call: OpenCall) -> bool:
-        """Note that a call is about to be made; tell whether it is."""
-        journal, key = self.journal, call.key
-        policy = self._policies.get(call.request.service, _NO_POLICY)
-        losses = journal.losses[key]
-        if call.is_cancelled:
-            self._answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
-            return False
-        if self._is_shared and losses > policy.max_lost:
-            self._answers.put(Answer(call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
-            return False
-        journal.started(key, call.task)
-        if journal.is_kept:
-            if policy.retries:
-                # All lives of the run count together; what was lost with its agent has not failed.
-                failed = journal.attempts[key] - losses if self._is_shared else 0
-                call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
-            call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun[key] > 0)
-        return True
-
     def arrive(self, answer: Answer | Again) -> None:
         """Take what has come of a call, from any thread: predicates judge it first, and then it waits for its turn."""
         judges = self._judges.get(answer.call.task)
         if judges is None or isinstance(answer, Again) or answer.failure is not None:
-            self._answers.put(answer)
+            self.calls.answers.put(answer)
         else:
             threading.Thread(target=self._judge_first, args=(judges, answer), daemon=True).start()
 
     def _judge_first(self, judges: list[str], answer: Answer) -> None:
         self._judge.ask(answer.call.task, judges, answer.value)
-        self._answers.put(answer)
-
-    def _unfit(self, value: Any) -> Failure | None:
-        """Say why a result cannot be passed to another machine, if so."""
-        try:
-            size, max_bytes = len(codec.pieces(value)), self.journal.store.max_blob_bytes
-        except codec.Unrecordable as error:
-            return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
-        except MemoryError:
-            return Failure("FAILED", NO_MEMORY)
-        if size > max_bytes:
-            return Failure("FAILED", f"its result has {size:,} bytes, and the store takes at most {max_bytes:,}")
-        return None
-
-    def note_answer(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> Failure | None:
-        """Note an answer, and return the failure that it is: the call has failed if memory does not hold its result."""
-        if failure is None:
-            try:
-                why = self.journal.answered(call.key, attempts, value)
-            except MemoryError:
-                failure = Failure("FAILED", NO_MEMORY)
-            else:
-                if why:
-                    self.unkept[call.key] = why
-                return None
-        self.journal.failed(call.key, call.task, attempts, failure)
-        return failure
-
-    def _note_retry(self, again: Again) -> None:
-        """Note that an attempt of a call failed, and that the next one is about to be made."""
-        call = again.call
-        self.journal.failed(call.key, call.task, call.announced, again.failure, is_last=False)
-        call.announced += 1
-        self.journal.started(call.key, call.task, call.announced)
-        self.ready.append(again)
+        self.calls.answers.put(answer)
 
     def _land(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
         """Put the answer of a call in, and react."""
-        self.out.pop(call, None)
+        self.calls.end(call)
         name, flight, index, report = call.task, call.flight, call.request.index, self.report
-        self._calls_of[self._original(name)].pop(call, None)
-        # It leads back to the call.
-        call.handle = None
         if attempts == 0 and report.calls.get(name):
             # It was cancelled before it began.
             report.calls[name] -= 1
@@ -589,46 +426,6 @@ class Execution:
         if self._watch is not None:
             self._watch(event)
 
-    def end_room(self, call: OpenCall, *, is_done: bool = False) -> None:
-        """Make room for other calls."""
-        if self._room is not None:
-            self._room.end(call, is_done=is_done)
-
-    # --- Calls that go on while the store is away.
-
-    def calls_unkept(self) -> Iterator[tuple[OpenCall, Answer | Again | None]]:
-        """Yield the calls that were made and whose answers may not be in the journal, with what has come of them."""
-        landed = {one.call for one in self._landed}
-        for call in self.out:
-            if call.is_begun and call not in landed:
-                yield call, None
-        for one in self._landed:
-            yield one.call, one
-
-    def forget_unmade(self) -> None:
-        """Have only calls that were made: the others never will be, and would keep their room for ever."""
-        self.waiting.clear()
-        for call in self.out:
-            if not call.is_begun:
-                self.end_room(call)
-
-    def _adopt(self, planned: OpenCall) -> bool:
-        """Go on with a call that is out, if it is."""
-        assert self._adrift is not None
-        call = self._adrift.adopt(planned.key)
-        if call is None:
-            return False
-        # Its attempts are counted by itself.
-        self.journal.attempts[call.key] -= call.announced
-        for calls in (self.out, self._calls_of[self._original(call.task)]):
-            del calls[planned]
-            calls[call] = None
-        call.execution, call.flight, call.request = self, planned.flight, planned.request
-        call.is_called_off = planned.is_called_off
-        if planned.is_cancelled:
-            call.cancel()
-        return True
-
     # --- The past.
 
     def _repeat(self, event: AnyEvent) -> None:
@@ -646,7 +443,7 @@ class Execution:
             raise RecordProblem("R403", f"an event `{type(event).__name__}` where none is expected")
 
     def _repeat_answer(self, event: CallAnswered | CallFailed) -> None:
-        call = self._planned.pop(event.call, None)
+        call = self.calls.pop_planned(event.call)
         if call is None:
             raise RecordProblem(
                 "R404",
@@ -665,9 +462,7 @@ class Execution:
                 hint="`solvent resume` makes such calls again",
             )
         else:
-            self._awaited = call
-            self._announce(call)
-            self.ready.append(call)
+            self.calls.repeat(call)
 
     def _kept_value(self, event: CallAnswered) -> Any:
         try:
@@ -748,8 +543,7 @@ class Execution:
         self._cancel_calls(name)
 
     def _cancel_calls(self, name: str) -> None:
-        # The newest first: those that still wait for a worker must not get one that an older call sets free.
-        for call in reversed(list(self._calls_of.get(self._original(name), ()))):
+        for call in self.calls.of(self._original(name)):
             if call.task == name:
                 call.cancel()
 
@@ -771,7 +565,7 @@ class Execution:
         self._call_off(name)
 
     def _call_off(self, name: str) -> None:
-        for call in reversed(list(self._calls_of.get(name, ()))):
+        for call in self.calls.of(name):
             if not call.is_called_off and (self.report.trace is None or self._is_void(call)):
                 call.is_called_off = True
                 call.cancel()
@@ -784,9 +578,7 @@ class Execution:
 
     def _is_void(self, call: OpenCall) -> bool:
         """Tell whether the instance that makes a call is cancelled."""
-        if not self._void and not self._void_parts:
-            return False
-        name = self._original(call.task)
+        name = call.origin
         if name not in self._void and not self._void_parts:
             return False
         parts = {part[0]: part[1] for part in call.flight.solution if type(part) is tuple}
@@ -846,11 +638,5 @@ class Execution:
         noted, faults = self.journal.adaptations, self._faults.values()
         return closed_part(blobs, report, noted, values=values, replaced=self._replaced, faults=faults)
 
-    def withdraw(self) -> None:
-        """Note that the calls which were out have been ended by who had made them, and not by a death."""
-        for key in self._ended:
-            self.journal.note(CallLost(key, time.time()))
-        self.journal.commit()
 
-
-__all__ = ["LOST", "NO_MEMORY", "Execution"]
+__all__ = ["Execution", "Spectator"]

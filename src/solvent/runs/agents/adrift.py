@@ -26,7 +26,7 @@ class Adrift:
         self._calls: dict[str, OpenCall] = {}
         self._adopted = set[str]()
         self._answers: list[Answer | Again] = []
-        for call, answer in execution.calls_unkept():
+        for call, answer in execution.calls.unkept_calls():
             self._calls[call.key] = call
             if isinstance(answer, Again):
                 # That it is tried again may not have been noted; it is noted before it is done.
@@ -67,7 +67,7 @@ class Adrift:
         for key, call in reversed(self._calls.items()):
             if key not in self._adopted:
                 call.cancel()
-                self.execution.end_room(call)
+                self.execution.calls.end_room(call)
         self._calls.clear()
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, StoreError
 from solvent.runs.agents.adrift import Adrift
-from solvent.runs.agents.calls import Calls
+from solvent.runs.agents.call_queue import CallQueue
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.shards import MOVED, Standing, shards_of
 from solvent.runs.calls import NoCaller
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.runs.agents.offers import Offers
+    from solvent.runs.calls import Answers
     from solvent.runs.events import ShardClosed
-    from solvent.runs.execution import Answers, Spectator
+    from solvent.runs.execution import Spectator
     from solvent.runs.kept import Blobs
     from solvent.runs.registry import RunRecord
     from solvent.services.admission import Gates
@@ -104,7 +105,7 @@ class Case:
         self._epochs: dict[int, int] = {}
         self._concretiser: Concretiser | None = None
         self._caller: Caller | None = None
-        self.calls: Calls | None = None
+        self.calls: CallQueue | None = None
 
     def can_serve(self, number: int) -> bool:
         """Whether this agent has the services that a shard needs, and can open it as far as is known."""
@@ -138,7 +139,7 @@ class Case:
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
             raise AgentProblem("A104", error.message) from error
-        self.calls = Calls(self.workflow.services, self._caller)
+        self.calls = CallQueue(self.workflow.services, self._caller)
 
     def take(self, number: int, heartbeats: Heartbeats, answers: Answers) -> Execution | None:
         """Take a shard, if nobody has it or who has it is presumed dead, and be where that one was."""
@@ -173,7 +174,7 @@ class Case:
         for number, shard in self.here.items():
             self.end_adrift(number)
             self.adrift[number] = Adrift(shard, self._epochs[number])
-            shard.forget_unmade()
+            shard.calls.forget_unmade()
         self.here.clear()
         self.is_over = False
         self.forget_messages()
@@ -250,7 +251,7 @@ class Case:
             self.drop(shard)
             # Whoever has the shard by now needs no such word.
             with suppress(RecordProblem):
-                shard.withdraw()
+                shard.calls.withdraw()
         if number in self._leases:
             self._leases[number].release()
 

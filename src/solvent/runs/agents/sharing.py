@@ -125,12 +125,12 @@ class Shares:
         mine = [shard for number, shard in case.here.items() if (case.run, number) not in self._free]
         many = min(len(mine), max(self._mine - self._most, int(self._is_to_give())))
         self._mine -= many
-        mine.sort(key=lambda shard: (shard.is_free, -len(shard.waiting)))
+        mine.sort(key=lambda shard: (shard.calls.is_none_out, -len(shard.calls.waiting)))
         keeps = len(mine) - many
         kept = {number * len(mine) // keeps for number in range(keeps)}
         for number, shard in enumerate(mine):
             shard.is_leaving = number not in kept
-        return [number_of(shard) for shard in mine if shard.is_leaving and shard.is_free]
+        return [number_of(shard) for shard in mine if shard.is_leaving and shard.calls.is_none_out]
 
     def _is_to_give(self) -> bool:
         """Whether one more is to be left to who has none: by those that have the most, who agree on that by names."""

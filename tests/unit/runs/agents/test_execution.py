@@ -108,7 +108,7 @@ def test_who_goes_on_after_a_record_of_which_the_store_said_nothing_loses_no_cal
                 case.take(0, Heartbeats(store), came)
         again = case.take(0, Heartbeats(store), came)
         assert again is not None
-        assert (again.journal.is_resumed, len(again.waiting), again.journal.losses.total()) == (True, 0, 0)
+        assert (again.journal.is_resumed, len(again.calls.waiting), again.journal.losses.total()) == (True, 0, 0)
         case.close()
 
 
@@ -128,5 +128,5 @@ def test_calls_that_were_not_made_when_the_store_went_away_keep_no_room(tmp_path
             case.set_adrift()
         shard = case.take(0, Heartbeats(store), came)
         assert shard is not None
-        assert (case.admit(), len(shard.waiting)) == ({shard}, 1)
+        assert (case.admit(), len(shard.calls.waiting)) == ({shard}, 1)
         case.close()

@@ -65,7 +65,7 @@ class _Lane:
         self._tokens -= 1
 
 
-class Calls:
+class CallQueue:
     """The calls of a run that are ready or out at an agent; for one thread."""
 
     def __init__(self, services: Iterable[Service], caller: Caller) -> None:
@@ -159,4 +159,4 @@ class Calls:
         self._pooled -= lane.is_pooled
 
 
-__all__ = ["Calls"]
+__all__ = ["CallQueue"]

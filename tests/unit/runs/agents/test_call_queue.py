@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.lang.molecule import List, Symbol
-from solvent.runs.agents import calls as module
-from solvent.runs.agents.calls import AHEAD_SECONDS, Calls
+from solvent.runs.agents import call_queue as module
+from solvent.runs.agents.call_queue import AHEAD_SECONDS, CallQueue
 from solvent.runs.calls import OpenCall
 from solvent.runs.functions import Request
 from solvent.services import Caller
@@ -38,7 +38,7 @@ class At:
 
     def admit(self, call: Any) -> bool:
         """Take a call."""
-        if call.key in self._refuses:
+        if call.task in self._refuses:
             return False
         self.admitted.append(call)
         return True
@@ -64,7 +64,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def calls(clock: Clock) -> Iterator[Calls]:
+def calls(clock: Clock) -> Iterator[CallQueue]:
     """Give calls of services with and without limits."""
     services = (
         Service("quick", function=quick),
@@ -73,20 +73,20 @@ def calls(clock: Clock) -> Iterator[Calls]:
         Service("paced", function=awaited, policy=Policy(rate=4.0)),
     )
     with Caller(services, jobs=JOBS) as caller:
-        yield Calls(services, caller)
+        yield CallQueue(services, caller)
 
 
-def given(calls: Calls, service: str, count: int, at: Any = None) -> Any:
+def given(calls: CallQueue, service: str, count: int, at: Any = None) -> Any:
     """Let calls wait, and give what has them."""
     at = at or At()
     for number in range(count):
         flight: Any = None
         request = Request(Symbol("T"), service, None, List(()))
-        calls.wait(OpenCall(at, flight, request, service, f"{service}{number}"))
+        calls.wait(OpenCall(at, flight, request, f"{service}{number}"))
     return at
 
 
-def test_many_short_calls_are_made_ahead(calls: Calls) -> None:
+def test_many_short_calls_are_made_ahead(calls: CallQueue) -> None:
     """When calls were seen to end at once, more are noted than there are threads."""
     at = given(calls, "quick", 100)
     calls.admit()
@@ -97,7 +97,7 @@ def test_many_short_calls_are_made_ahead(calls: Calls) -> None:
     assert len(at.admitted) > 3 * JOBS
 
 
-def test_calls_that_take_long_are_not_made_ahead(calls: Calls, clock: Clock) -> None:
+def test_calls_that_take_long_are_not_made_ahead(calls: CallQueue, clock: Clock) -> None:
     """As many are noted as threads."""
     at = given(calls, "quick", 100)
     calls.admit()
@@ -109,14 +109,14 @@ def test_calls_that_take_long_are_not_made_ahead(calls: Calls, clock: Clock) -> 
     assert len(at.admitted) == 2 * JOBS
 
 
-def test_what_needs_no_thread_does_not_wait(calls: Calls) -> None:
+def test_what_needs_no_thread_does_not_wait(calls: CallQueue) -> None:
     """Asynchronous functions all run at once."""
     at = given(calls, "awaited", 100)
     calls.admit()
     assert len(at.admitted) == 100
 
 
-def test_limits_of_a_service_hold(calls: Calls) -> None:
+def test_limits_of_a_service_hold(calls: CallQueue) -> None:
     """With two at a time, one more is noted; of four in a second, hardly more."""
     narrow, paced = given(calls, "narrow", 20), given(calls, "paced", 20)
     calls.admit()
@@ -124,14 +124,14 @@ def test_limits_of_a_service_hold(calls: Calls) -> None:
     assert len(paced.admitted) <= 6
 
 
-def test_services_take_turns(calls: Calls) -> None:
+def test_services_take_turns(calls: CallQueue) -> None:
     """Many calls of one service do not keep another's waiting."""
     first = given(calls, "quick", 50)
     other = given(calls, "awaited", 1)
     assert calls.admit() == {first, other}
 
 
-def test_calls_of_places_that_are_left_come_last(calls: Calls) -> None:
+def test_calls_of_places_that_are_left_come_last(calls: CallQueue) -> None:
     """They are made only when there are no others."""
     left = given(calls, "quick", 2)
     left.is_leaving = True
@@ -142,7 +142,7 @@ def test_calls_of_places_that_are_left_come_last(calls: Calls) -> None:
     assert calls.admit() == {left}
 
 
-def test_a_call_that_is_not_made_takes_no_room(calls: Calls) -> None:
+def test_a_call_that_is_not_made_takes_no_room(calls: CallQueue) -> None:
     """It was cancelled, or its shard is gone."""
     at = given(calls, "quick", 10, At(frozenset({"quick0", "quick1"})))
     calls.admit()
