@@ -47,7 +47,7 @@ class _Shown:
 class _Pool:
     """A solution, and what is in it."""
 
-    __slots__ = ("holder", "id", "members", "solution", "task")
+    __slots__ = ("endless", "holder", "id", "members", "solution", "task")
 
     def __init__(self, number: int, solution: Solution, holder: int, task: str) -> None:
         self.id = number
@@ -56,6 +56,8 @@ class _Pool:
         #: The task that it is part of.
         self.task = task
         self.members: dict[Any, list[_Shown]] = {}
+        #: Those of which there are endlessly many.
+        self.endless: dict[Any, _Shown] = {}
 
 
 class Film:
@@ -99,13 +101,12 @@ class Film:
         self._next(reaction.rule, "answer" if id(reaction.reactants) in self._out else "reaction", reaction.solution)
         pool = self._pool_of(reaction.solution)
         out = self._out.pop(id(reaction.reactants), None)
-        taken = [out[1]] if out is not None else self._taken(pool, reaction.reactants)
+        rules = [reaction.rule] if reaction.rule.one_shot else []
+        taken = self._taken(pool, [*reaction.reactants, *rules], reaction.products) if out is None else [out[1]]
         for one in reaction.kept:
             known = pool.members.get(_key(one))
             if known:
                 self._part(Role.KEPT, known[0])
-        if reaction.rule.one_shot:
-            taken += [one for one in [self._known(pool, reaction.rule)] if one is not None]
         self._replace(pool, taken, reaction.products)
         if code_of(reaction.rule.node).is_late:
             # It took the rest of its own solution, which is not among its reactants.
@@ -115,12 +116,9 @@ class Film:
         """Take a call that goes out: what it was made of is gone, and what comes of it not there yet."""
         rule, pool = flight.entry.rule, self._pool_of(flight.solution)
         self._next(rule, "call", flight.solution)
-        taken = self._taken(pool, flight.reactants)
-        if flight.entry.one_shot:
-            taken += [one for one in [self._known(pool, rule)] if one is not None]
+        taken = self._taken(pool, [*flight.reactants, *([rule] if flight.entry.one_shot else [])])
         for one in taken:
-            self._part(Role.TAKEN, one)
-            self._gone(one)
+            self._take(one)
         waits = self._make(pool, Out(), self.number)
         self._part(Role.MADE, waits)
         self._out[id(flight.reactants)] = flight, waits
@@ -155,8 +153,7 @@ class Film:
         stays = {id(one) for one, _ in pairs if one is not None}
         for one in gone:
             if id(one) not in stays:
-                self._part(Role.TAKEN, one)
-                self._gone(one)
+                self._take(one)
         for same, now in pairs:
             if same is None:
                 self._part(Role.MADE, self._make(pool, now, self.number))
@@ -188,7 +185,12 @@ class Film:
             one = same.pop()
             for sub in one.subs:
                 self._sync(sub)
-        self._replace(pool, [one for several in left.values() for one in several], new)
+        gone = [one for several in left.values() for one in several]
+        self._replace(pool, gone, new)
+        for one in gone:
+            if type(one.molecule) is Endless:
+                # What took it has taken all that there was.
+                self._gone(one)
 
     # --- Molecules.
 
@@ -199,6 +201,8 @@ class Film:
         self._ids += 1
         one = _Shown(self._ids, molecule, pool, self.number, made)
         pool.members.setdefault(_key(molecule), []).append(one)
+        if type(molecule) is Endless:
+            pool.endless[_key(molecule)] = one
         task = pool.task or (self._task_of(molecule) if pool.id == ROOT else "")
         for solution in sub_solutions(molecule):
             sub = self._pool(solution, one.id, task)
@@ -208,25 +212,29 @@ class Film:
             self._touch(one)
         return one
 
-    def _taken(self, pool: _Pool, molecules: list[Molecule]) -> list[_Shown]:
-        """Give what a reaction takes, each once; of one that is endless there is always more."""
+    def _taken(self, pool: _Pool, molecules: list[Molecule], products: Iterable[Molecule] = ()) -> list[_Shown]:
+        """Find the molecules that a reaction took."""
         found: list[_Shown] = []
         for molecule in molecules:
-            known = pool.members.get(_key(molecule), [])
-            one = next((one for one in known if one not in found or type(one.molecule) is Endless), None)
+            key = _key(molecule)
+            known, endless = pool.members.get(key, []), pool.endless.get(key)
+            one = next((one for one in known if one not in found), endless)
+            if one is not None and endless is not None:
+                # Of an equal one there are endlessly many: only what is left tells which of them it took.
+                plain = [each for each in known if each is not endless and each not in found]
+                one = plain[0] if len(plain) + _count(key, products) > _count(key, pool.solution) else endless
             # What is not known was put in from outside, and not seen before.
             found.append(one if one is not None else self._make(pool, molecule, None))
         return found
 
-    @staticmethod
-    def _known(pool: _Pool, molecule: Molecule) -> _Shown | None:
-        known = pool.members.get(_key(molecule))
-        return known[0] if known else None
+    def _take(self, one: _Shown) -> None:
+        """Let a reaction take a molecule; of an endless one there is always more."""
+        self._part(Role.TAKEN, one)
+        if type(one.molecule) is not Endless:
+            self._gone(one)
 
     def _gone(self, one: _Shown) -> None:
-        """Let a molecule go, with all that is in it, unless it is endless."""
-        if type(one.molecule) is Endless:
-            return
+        """Let a molecule go, with all that is in it."""
         for sub in one.subs:
             for several in list(sub.members.values()):
                 for inner in list(several):
@@ -238,6 +246,8 @@ class Film:
     @staticmethod
     def _forget(one: _Shown) -> None:
         key, members = _key(one.molecule), one.pool.members
+        if one.pool.endless.get(key) is one:
+            del one.pool.endless[key]
         several = members.get(key, [])
         if one in several:
             several.remove(one)
@@ -294,12 +304,22 @@ def _key(molecule: Molecule) -> Any:
     return order_key(molecule)
 
 
+def _count(key: Any, molecules: Iterable[Molecule]) -> int:
+    """Count the molecules of a key that are not endless."""
+    return sum(type(one) is not Endless and _key(one) == key for one in molecules)
+
+
 def _head(molecule: Molecule) -> Any:
     """Give what people know a molecule by that holds solutions: the atoms before them, and how many there are."""
     subs = len(list(sub_solutions(molecule)))
     if type(molecule) is not tuple:
         return (subs,)
     return subs, *(order_key(one) for one in takewhile(lambda part: type(part) in ATOMS, molecule))
+
+
+def _shape(molecule: Molecule) -> str:
+    """Give the text of a molecule but for its solutions."""
+    return described(molecule, list(range(len(list(sub_solutions(molecule))))))[1]
 
 
 def _paired(gone: list[_Shown], come: Iterable[Molecule]) -> list[tuple[_Shown | None, Molecule]]:
@@ -310,10 +330,11 @@ def _paired(gone: list[_Shown], come: Iterable[Molecule]) -> list[tuple[_Shown |
         if not left or not sub_solutions(molecule):
             found.append((None, molecule))
             continue
-        key, head = _key(molecule), _head(molecule)
-        same = next((one for one in left if _key(one.molecule) == key), None)
+        key, head, shape = _key(molecule), _head(molecule), _shape(molecule)
+        alike = [one for one in left if _shape(one.molecule) == shape]
+        same = next((one for one in alike if _key(one.molecule) == key), None)
         if same is None and len(head) > 1:
-            same = next((one for one in left if _head(one.molecule) == head), None)
+            same = next((one for one in alike if _head(one.molecule) == head), None)
         if same is not None:
             left.remove(same)
         found.append((same, molecule))

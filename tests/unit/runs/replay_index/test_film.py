@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from solvent.engine.choice import Stepper
@@ -45,6 +45,10 @@ def film(solution: Solution, path: Path, seed: int) -> list[str]:
 
 
 @given(programs(), st.integers(0, 10**6))
+@example("let rone = replace x by  in\n<rone, 1, 1^inf>", 18)
+@example("let rone = replace-one x, x, y by  in\n<1, rone, rone, 1>", 0)
+@example("let rone = replace x, x, (?w0) by w0 in\n<list(<>), rone, 1, 1>", 0)
+@example("let rone = replace x, x, x by  in\nlet rtwo = replace-one x, ?w0 by  in\n<rone, rtwo, 1^inf>", 0)
 @examples(120, deadline=None)
 def test_every_moment_is_as_it_was(text: str, seed: int) -> None:
     """After each reaction a film has exactly the molecules that the solution had, nested ones among them."""
