@@ -45,7 +45,7 @@ def test_a_run_is_recorded_under_the_current_folder(folder: Path) -> None:
     replay = solvent("replay", name, *store, "--trace")
     assert (replay.code, replay.out) == (0, "third: 3\n")
     assert f"the replay came to the same as the run {name}\n" in replay.err
-    assert "gw_" in replay.err
+    assert "ft_call" in replay.err
     assert calls(folder) == ["one", "hang", "add"]
 
 

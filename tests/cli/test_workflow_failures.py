@@ -30,8 +30,7 @@ def failed(result: Result) -> dict[str, Any]:
     assert (found["results"], found["calls"]["last"]) == ({}, 0)
     (failure,) = found["failures"]
     assert failure["task"] == "odd"
-    assert "ERR:" in failure["molecules"]
-    assert "first:0:(1, 2, 3)" in failure["molecules"].replace('"', "")
+    assert failure["molecules"].startswith('<ERR:"odd":')
     return dict(failure)
 
 
@@ -39,6 +38,7 @@ def test_service_that_raises(tmp_path: Path) -> None:
     """The failure has the exception and where it was raised, and the number of attempts."""
     failure = failed(run(tmp_path, one_task("python: own:broken", policy=", retries: 2, backoff: 0.01")))
     assert (failure["kind"], failure["cause"], failure["attempts"]) == ("FAILED", "ValueError: no such column", 3)
+    assert failure["molecules"] == '<ERR:"odd":FAILED:"ValueError: no such column":list((1, 2, 3))>'
     assert "own.py" in failure["output"]
     assert calls(tmp_path) == ["broken", "broken", "broken", "start"]
 
@@ -81,8 +81,8 @@ def test_command_that_fails_is_told_with_its_output(tmp_path: Path) -> None:
     assert "  │ some trouble\n" in result.err
     assert "not done:\n  `last` waits for `odd`, which failed\n" in result.err
     assert result.err.splitlines()[-1].startswith("failed after ")
-    assert "<ARG:" not in result.err
-    assert "  molecules of the task: <ARG:" in solvent("run", tmp_path / "flow.yaml", "--trace").err
+    assert "<ERR:" not in result.err
+    assert "  molecules of the task: <ERR:" in solvent("run", tmp_path / "flow.yaml", "--trace").err
 
 
 def test_alternative_that_fails_too(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_trace_shows_reactions(tmp_path: Path) -> None:
     """`--trace` writes every reaction to standard error."""
     result = solvent("run", put(tmp_path, "flow.yaml", YAML), "--trace")
     assert result.out == "D: 18\n"
-    assert {"gw_call", "df_step", "wa_when", "wa_pass"} <= {
+    assert {"ft_call", "gw_call", "wa_when", "wa_pass"} <= {
         line.split()[1].rstrip(":") for line in numbered(result.err)
     }
 

@@ -26,6 +26,13 @@ from tests.property.test_workflows import complaints
 from tests.property.workflows import Scenario, scenarios
 
 BROKEN = {
+    "a flat task that waits for two results waits for ever": ("flat", "if k > 1", "if k > 2"),
+    "a flat task takes a result for another's": (
+        "flat",
+        "by WAIT : t : (k - 1) : s : put(a, i, r)",
+        "by WAIT : t : (k - 1) : s : put(a, n, r)",
+    ),
+    "a flat task passes nothing on": ("flat", "by RES : i : r, PASS : t : i : 0 : r", "by RES : i : r"),
     "results arrive under the wrong name": (
         "adaptation",
         "IN : <ti : n : r, i>, w> in\n\n",
@@ -48,8 +55,8 @@ BROKEN = {
     "results of several calls have any order": ("data", "by RES : ordered(o)", "by RES : list(o)"),
     "a dot product goes crosswise": (
         "data",
-        "ITEM : a : k : x, ITEM : b : k : y\n",
-        "ITEM : a : k : x, ITEM : b : j : y\n",
+        "ITEM : a : k : x, ITEM : b : k : y\n  by DOT : n : a : b, ITEM : n : k : joined(x, y) in",
+        "ITEM : a : k : x, ITEM : b : j : y\n  by DOT : n : a : b, ITEM : n : k : joined(x, y) if j != k in",
     ),
     "a call for each combination is made once": ("data", "replace CALL : k : p", "replace-one CALL : k : p"),
 }

@@ -16,7 +16,7 @@ from solvent.lang.solution import Solution
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from solvent.lang.molecule import Molecule
+    from solvent.workflows.translate import Concrete
 
 _PROGRAM = "hocl"
 _SUFFIXES = {"yaml": ".yaml", "json": ".json", "hoclflow": ".hocl", _PROGRAM: ".hocl"}
@@ -91,24 +91,25 @@ def _program(options: Namespace) -> str:
 
     workflow, folder = load_workflow(options.file, scale=options.scale)
     concrete = concretise(workflow, inputs_of(options), folder=folder)
-    for name, molecule in concrete.tasks.items():
-        _refuse_opaque(name, molecule, concrete.solution)
+    _refuse_opaque(concrete)
     return program_text(concrete.solution)
 
 
-def _refuse_opaque(name: str, symbol: Molecule, solution: Solution) -> None:
+def _refuse_opaque(concrete: Concrete) -> None:
     """Refuse a task with an argument that HOCL has no form for."""
+    from solvent.workflows.forms import task_of
     from solvent.workflows.value_checks import shown
 
-    for one in solution:
-        if type(one) is tuple and one[0] == symbol and type(one[-1]) is Solution:
-            value = _opaque_in(one[-1])
-            if value is not None:
-                raise WorkflowProblem(
-                    "W133",
-                    f"the task `{name}` has the argument {shown(value.value)}, which a HOCL program cannot express",
-                    hint="programs hold numbers, texts, booleans and lists; let a service make the value",
-                )
+    for one in concrete.solution:
+        task = task_of(one)
+        value = _opaque_in(one) if task in concrete.names else None
+        if task is not None and value is not None:
+            raise WorkflowProblem(
+                "W133",
+                f"the task `{concrete.names[task]}` has the argument {shown(value.value)}, which a HOCL program cannot "
+                "express",
+                hint="programs hold numbers, texts, booleans and lists; let a service make the value",
+            )
 
 
 def _opaque_in(molecule: Any) -> Opaque | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine.builder import Builder, may_be_rule
@@ -58,7 +59,7 @@ class RuleCode:
         """What messages call the rule."""
         return self.node.name or "anonymous"
 
-    @property
+    @cached_property
     def is_async(self) -> bool:
         """Whether its product waits for an external call."""
         self.reaction()

@@ -273,16 +273,7 @@ class Reactor(Reacting):
     def _is_ready(self, solution: Solution, molecule: Molecule, level: int) -> bool:
         """Run the solutions inside a molecule; say whether all of them are inert."""
         ready = True
-        subs: Any
-        if type(molecule) is tuple:
-            subs = [part for part in molecule if type(part) not in ATOMS]
-            if not subs:
-                return True
-            if len(subs) > 1 or type(subs[0]) is not Solution:
-                subs = sub_solutions(molecule)
-        else:
-            subs = sub_solutions(molecule)
-        for sub in subs:
+        for sub in sub_solutions(molecule):
             if not sub.inert:
                 self._run(sub, level + 1)
                 if not sub.inert:

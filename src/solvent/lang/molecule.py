@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 from solvent.errors import TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 Molecule: TypeAlias = Any
 """Any value that a solution can hold: a number, text, boolean, tuple, `List`, `Symbol`, `Solution`, `Rule`, `Opaque`.
@@ -309,11 +309,24 @@ def has_solution(molecule: Molecule) -> bool:
     return bool(getattr(molecule, "is_solution", False))
 
 
-def sub_solutions(molecule: Molecule) -> Iterable[Any]:
+_NOTHING: list[Any] = []
+"""Never written to."""
+
+
+def sub_solutions(molecule: Molecule) -> Sequence[Any]:
     """Return the outermost solutions of a molecule: itself, or those in its parts."""
     kind = type(molecule)
     if kind is tuple or kind is List:
-        return [found for part in molecule if type(part) not in ATOMS for found in sub_solutions(part)]
+        # The engine asks this of every molecule, and mostly there is none: so no list is made for nothing.
+        found: list[Any] = _NOTHING
+        for part in molecule:
+            if type(part) not in ATOMS:
+                inner = sub_solutions(part)
+                if inner:
+                    if found is _NOTHING:
+                        found = []
+                    found += inner
+        return found
     if kind is Endless:
         return sub_solutions(molecule.molecule)
     return (molecule,) if getattr(molecule, "is_solution", False) else ()

@@ -32,14 +32,14 @@ from solvent.runs.closing import adapted_event, closed_part, closed_whole
 from solvent.runs.conditions import Chooser, cause, judge_of
 from solvent.runs.events import CallAnswered, CallFailed, MessagesReceived, SignalReceived
 from solvent.runs.functions import bound
-from solvent.runs.lean import MAX_AWAKE, Lean
-from solvent.runs.outcome import GateOutcome, TaskOutcome
+from solvent.runs.outcome import GateOutcome, TaskOutcome, has_waiting
 from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, concluded
 from solvent.runs.resources import claimed
 from solvent.runs.signals import Signals
 from solvent.runs.stuck import waiting_in
 from solvent.services import Failure
 from solvent.values import codec
+from solvent.workflows.forms import task_of
 from solvent.workflows.model import Task
 from solvent.workflows.rule_functions import Unpassable, Unusable, molecule_of, value_of
 
@@ -72,7 +72,7 @@ class Spectator(Protocol):
     def __call__(self, reaction: Reaction) -> None:
         """See a reaction."""
 
-    def begin(self, solution: Solution, names: Any, further: Iterable[Molecule] = ()) -> None:
+    def begin(self, solution: Solution, names: Any) -> None:
         """See the solution before anything has happened."""
 
     def outside(self, solution: Solution) -> None:
@@ -123,8 +123,6 @@ class Execution:
         self._tasks = workflow.by_name
         if concrete.is_foreign:
             self._add_unknown_tasks()
-        is_lean = not (concrete.is_foreign or workflow.alternatives or workflow.is_controlled)
-        self._lean = Lean(self.solution, concrete.waiting) if is_lean else None
         self._caller: Starter | None = None
         self._is_shared = is_shared
         self._watch = watch
@@ -161,8 +159,9 @@ class Execution:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
         self._names, self._tasks = dict(self._names), dict(self._tasks)
         for molecule in self.solution:
-            if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] not in self._names:
-                self._names[molecule[0]] = name = str(molecule[0])
+            task = task_of(molecule)
+            if task is not None and task not in self._names:
+                self._names[task] = name = str(task)
                 self._tasks[name] = Task(name, "")
 
     # --- Being driven.
@@ -173,7 +172,7 @@ class Execution:
         self._adrift = adrift
         self._began = time.perf_counter()
         if self._spectator is not None:
-            self._spectator.begin(self.solution, self._names, self._lean.asleep() if self._lean is not None else ())
+            self._spectator.begin(self.solution, self._names)
         if self.mailbox is not None:
             self.mailbox.arrive(messages)
         try:
@@ -303,8 +302,8 @@ class Execution:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing more can happen here, whatever comes: all tasks have passed on what they have."""
-        return self._lean is not None and not self._lean.undone
+        """Whether nothing more can happen here, whatever comes: no task waits, and none can be changed."""
+        return not self.workflow.alternatives and not self.workflow.is_controlled and not has_waiting(self.solution)
 
     # --- Calls.
 
@@ -314,14 +313,10 @@ class Execution:
         After each thing that happens, as when it is done again: what comes next may call them off, and finds only those
         that are planned.
         """
-        while not self.report.ended_by:
+        if not self.report.ended_by:
             flights, self.reactor.flights = self.reactor.flights, []
             for flight in flights:
                 self._plan(flight)
-            # If nothing is out, further tasks are let in: those that are in may wait for them.
-            if self.calls.out or self._lean is None or not self._lean.let_more_in(MAX_AWAKE):
-                return
-            self._go_on()
 
     def _plan(self, flight: Flight) -> None:
         if self._spectator is not None:
@@ -404,8 +399,6 @@ class Execution:
         except StopIteration as answered:
             self.reactor.arrive(flight, answered.value)
             self._go_on(flight.solution)
-        if self._lean is not None and failure is None and index is None and self._lean.finish(flight.solution):
-            self._go_on()
 
     def _end_of(self, failure: Failure | None) -> str:
         """Name the event by which a call ends."""
@@ -488,8 +481,6 @@ class Execution:
             self.call_off(molecule[1], molecule[3])
         elif kind is _REPLACE or kind is _GIVE_UP:
             self._give_up(self._names[molecule[1]])
-        elif kind is _PASS:
-            self.wake(molecule[1])
         self.solution.add(molecule)
 
     def _send_signal(self, name: str, value: Any) -> None:
@@ -498,11 +489,6 @@ class Execution:
         self._go_on()
 
     # --- What rules ask.
-
-    def wake(self, task: Molecule) -> None:
-        """Let a task in that something is sent to."""
-        if self._lean is not None:
-            self._lean.wake(task)
 
     def tell(self, task: Molecule, molecule: Molecule) -> None:
         """Send something to a task of another shard."""
@@ -602,8 +588,6 @@ class Execution:
         report.seconds = self.seconds
         if report.trace is not None:
             return self._finish_gates(report.trace)
-        if self._lean is not None:
-            self._lean.wake_all()
         found = self._read_tasks()
         report.states = found.states
         return concluded(report, self.workflow, found.values, self._replaced, self._faults)

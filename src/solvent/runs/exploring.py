@@ -146,7 +146,7 @@ class _Explorer:
     def note_adaptation(self, *_: Molecule) -> None:
         """Do nothing: the state says it."""
 
-    call_off = call_off_parts = end = wake = note_adaptation
+    call_off = call_off_parts = end = note_adaptation
 
 
 def explore_workflow(

@@ -8,13 +8,16 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from solvent.lang.molecule import List
+from solvent.lang.molecule import List, Symbol
 from solvent.workflows.translate import workflow_functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from solvent.lang.molecule import Molecule
+
+
+_RES = Symbol("RES")
 
 
 class Request:
@@ -36,6 +39,12 @@ class Request:
 async def invoke(task: Molecule, service: Molecule, arguments: Molecule) -> Molecule:
     """`invoke(t, s, p)`: call a service for a task; the answer is `RES : value` or `ERR : kind : text`."""
     return await Request(task, service, None, arguments)
+
+
+async def call(task: Molecule, service: Molecule, arguments: Molecule) -> Molecule:
+    """`call(t, s, p)`: call a service for a flat task: `RES : t : value` or `ERR : t : kind : text : arguments`."""
+    kind, *answer = await Request(task, service, None, arguments)
+    return (kind, task, *answer) if kind is _RES else (kind, task, *answer, arguments)
 
 
 async def invoke_each(task: Molecule, service: Molecule, index: Molecule, arguments: Molecule) -> Molecule:
@@ -92,22 +101,17 @@ def _told(task: Molecule, said: Molecule) -> Molecule:
     return task
 
 
-def _sent(task: Molecule) -> int:
-    current.run.wake(task)
-    return 0
-
-
 current = threading.local()
 """The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here."""
 
 HOST: dict[str, Callable[..., Any]] = {
     "invoke": invoke,
     "invoke_each": invoke_each,
+    "call": call,
     "adapted": _adapted,
     "called_off": _called_off,
     "rejected": _rejected,
     "rejecting": _rejecting,
-    "sent": _sent,
     "chosen": _chosen,
     "skipped": _skipped,
     "routed": _routed,

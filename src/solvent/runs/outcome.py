@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from solvent.engine.index import Store
 from solvent.lang.molecule import Symbol
 from solvent.lang.solution import Solution
 from solvent.runs.conditions import cause
 from solvent.runs.report import Failed, held_text
+from solvent.workflows.forms import task_of
 from solvent.workflows.rule_functions import value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from solvent.lang.molecule import Molecule
     from solvent.runs.report import Event
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
 _RES, _ERR, _ARG, _RUN, _RUNS, _GATE, _LAST, _CANCELLED = map(
     Symbol, ("RES", "ERR", "ARG", "RUN", "RUNS", "GATE", "LAST", "CANCELLED")
 )
+_WAIT = Symbol("WAIT")
 _STATES = {Symbol("OPEN"): "waiting", Symbol("GONE"): "replaced"}
 
 
 class TaskOutcome:
-    """How tasks are; `faults` knows how calls have failed, and learns what else has."""
+    """How tasks are, flat or not; `faults` knows how calls have failed, and learns what else has."""
 
     def __init__(self, names: Mapping[Molecule, str], faults: dict[str, Failed]) -> None:
         self.states: dict[str, str] = {}
@@ -35,8 +38,20 @@ class TaskOutcome:
     def read(self, solution: Solution, troubles: Mapping[str, str]) -> None:
         """Read all tasks; `troubles` says why alternatives could not judge."""
         for molecule in solution:
-            if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] in self._names:
-                self._read_task(self._names[molecule[0]], molecule[1], troubles)
+            task = task_of(molecule)
+            if task is None or task not in self._names:
+                continue
+            name = self._names[task]
+            if type(molecule[1]) is Solution:
+                self._read_task(name, molecule[1], troubles)
+            elif molecule[0] is _RES:
+                self.values[name] = value_of(molecule[2])
+                self.states[name] = "done"
+            elif molecule[0] is _ERR:
+                self._fail(name, molecule[2], molecule[3], (molecule,), troubles)
+                self.states[name] = "failed"
+            else:
+                self.states[name] = "waiting"
 
     def _read_task(self, name: str, inside: Solution, troubles: Mapping[str, str]) -> None:
         state = "waiting"
@@ -46,15 +61,26 @@ class TaskOutcome:
                 self.values[name] = value_of(part[1])
                 state = "done"
             elif kind is tuple and part[0] is _ERR:
+                self._fail(name, part[1], part[2], inside, troubles)
                 state = "failed"
-                failed = self._faults.setdefault(name, Failed(name, "", str(part[2])))
-                failed.kind = _kind_of(part[1])
-                if type(part[1]) is tuple:
-                    failed.cause = cause(part[1], part[2], troubles)
-                failed.molecules = held_text(inside)
             elif kind is Symbol and part in _STATES:
                 state = _STATES[part]
         self.states[name] = state
+
+    def _fail(
+        self, name: str, kind: Molecule, what: Molecule, holds: Iterable[Molecule], troubles: Mapping[str, str]
+    ) -> None:
+        failed = self._faults.setdefault(name, Failed(name, "", str(what)))
+        failed.kind = _kind_of(kind)
+        if type(kind) is tuple:
+            failed.cause = cause(kind, what, troubles)
+        failed.molecules = held_text(holds)
+
+
+def has_waiting(solution: Solution) -> bool:
+    """Return whether a flat task waits for a result, in a solution that has reacted; asks the engine's index."""
+    store = solution.settled
+    return isinstance(store, Store) and store.has_shape((5, _WAIT))
 
 
 class GateOutcome:
@@ -136,4 +162,4 @@ def _tuples(solution: Solution) -> Iterator[Molecule]:
     return (part for part in solution if type(part) is tuple)
 
 
-__all__ = ["GateOutcome", "TaskOutcome"]
+__all__ = ["GateOutcome", "TaskOutcome", "has_waiting"]

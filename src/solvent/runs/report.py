@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import LimitReached
-from solvent.lang.printer import print_molecule
+from solvent.lang.printer import print_solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from solvent.errors import SolventError
-    from solvent.lang.solution import Solution
+    from solvent.lang.molecule import Molecule
     from solvent.workflows.model import Workflow
 
 MAX_TEXT = 2_000
@@ -194,10 +194,10 @@ def problem_of(report: Report) -> str:
     return "; ".join([f"{one.task}: {one.cause}" for one in failed] or report.stuck) or state_of(report)
 
 
-def held_text(inside: Solution) -> str:
+def held_text(molecules: Iterable[Molecule]) -> str:
     """Return what a failed task holds, cut short; nothing where there is no memory to write it."""
     try:
-        return print_molecule(inside)[:MAX_TEXT]
+        return print_solution(molecules)[:MAX_TEXT]
     except MemoryError:
         return ""
 

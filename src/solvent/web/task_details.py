@@ -9,13 +9,13 @@ import msgspec
 from solvent.errors import Misuse, SolventError, nearest
 from solvent.hocl.process_settings import deep_stack
 from solvent.lang.printer import print_molecule
-from solvent.lang.solution import Solution
 from solvent.runs.closing import closed_shards
 from solvent.runs.events import CallAnswered, CallFailed
 from solvent.runs.projection import CallChanged, JournalReader, RunView
 from solvent.runs.registry import existing, inputs_of
 from solvent.values import codec
 from solvent.web.shown_values import cut, shown
+from solvent.workflows.forms import molecules_of
 from solvent.workflows.model import Claim, Input, Result, Value
 from solvent.workflows.translate import Concretiser, task_symbol
 
@@ -170,17 +170,14 @@ def _molecules(workflow: Workflow, task: Task, given: dict[str, Any]) -> list[st
     """Return the molecules with which a task begins."""
     if workflow.is_controlled and len(workflow.tasks) > _MAX_CONTROLLED_TASKS:
         return []
-    symbol = task_symbol(task.name)
     try:
         with deep_stack():
             solution = Concretiser(workflow, given).concrete(frozenset({task.name})).solution
-            for one in solution:
-                if type(one) is tuple and one[0] == symbol and type(one[-1]) is Solution:
-                    return sorted(cut(print_molecule(part), _MAX_VALUE_CHARACTERS) for part in one[-1])
+            found = molecules_of(task_symbol(task.name), solution)
+            return sorted(cut(print_molecule(one), _MAX_VALUE_CHARACTERS) for one in found)
     except (SolventError, OSError):
         # A rule library of the user may be gone.
         return []
-    return []
 
 
 __all__ = ["details_of"]

@@ -55,6 +55,56 @@ def arguments(template: Molecule, *received: Molecule) -> List:
     return List(found)
 
 
+MAX_SHOWN = 16
+"""Up to how many arguments a task's template is written anew at each arrival, for people to see."""
+
+
+class Arrived:
+    """The arguments of a task with many of them: a template, or what had arrived before, and one result more.
+
+    It is never changed, so whatever comes of the reaction that makes it, the molecules before it are as they were.
+    """
+
+    __slots__ = ("before", "count", "source", "value")
+
+    def __init__(self, before: Molecule, source: Molecule, value: Molecule) -> None:
+        self.before = before
+        self.source = source
+        self.value = value
+        self.count: int = 1 if type(before) is List else before.value.count + 1
+
+    def __repr__(self) -> str:
+        return f"{self.count} results"
+
+
+def put(template: Molecule, source: Molecule, value: Molecule) -> Molecule:
+    """`put(a, s, r)`: the arguments `a` with the result of `s`; for many arguments in the same time as for few."""
+    if type(template) is not List or len(template) > MAX_SHOWN:
+        return Opaque(Arrived(template, source, value))
+    return List([part if _is_there(part, source) else (VALUE, _taken(part, value)) for part in template])
+
+
+def complete(template: Molecule, source: Molecule, value: Molecule) -> List:
+    """`complete(a, s, r)`: the values of the arguments `a`, of which only the result of `s` was missing."""
+    if type(template) is List:
+        return List([part[1] if part[0] is VALUE else _taken(part, value) for part in template])
+    received = [(source, 0, value)]
+    while type(template) is not List:
+        last = template.value
+        received.append((last.source, 0, last.value))
+        template = last.before
+    return arguments(template, *received)
+
+
+def _is_there(part: Molecule, source: Molecule) -> bool:
+    return part[0] is VALUE or part[1] != source
+
+
+def _taken(part: Molecule, result: Molecule) -> Molecule:
+    """Return what an argument takes of a result: all of it, or an item."""
+    return result if part[0] is FROM else item(part[2], result)
+
+
 def _item_of(result: Molecule, number: int) -> Molecule:
     return NOTHING if result is None else item(number, result)
 
@@ -235,6 +285,8 @@ def _number(pair: Molecule) -> int:
 
 FUNCTIONS: dict[str, Callable[..., Molecule]] = {
     "arguments": arguments,
+    "put": put,
+    "complete": complete,
     "renamed": renamed,
     "ordered": ordered,
     "joined": joined,

@@ -22,6 +22,7 @@ from solvent.lang.rule import Rule
 from solvent.lang.scope import resolve
 from solvent.lang.solution import Solution
 from solvent.source import Source
+from solvent.workflows.forms import replaceable_tasks
 from solvent.workflows.gates import Gates, Needs, start_rule
 from solvent.workflows.libraries import Library, library_of
 from solvent.workflows.model import REQUIRED, Alternative, Argument, Claim, Each, Input, Result, Task, Value, Workflow
@@ -30,8 +31,8 @@ from solvent.workflows.rule_functions import FUNCTIONS, molecule_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_SRC, _IN, _DST, _SRV, _ARG, _OPEN, _FROM, _VALUE = map(
-    Symbol, ("SRC", "IN", "DST", "SRV", "ARG", "OPEN", "FROM", "VALUE")
+_SRC, _IN, _DST, _SRV, _ARG, _OPEN, _FROM, _VALUE, _WAIT, _READY, _EACH_OF = map(
+    Symbol, ("SRC", "IN", "DST", "SRV", "ARG", "OPEN", "FROM", "VALUE", "WAIT", "READY", "EACH")
 )
 _SYMBOL = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
 _KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
@@ -39,9 +40,11 @@ _RESERVED = frozenset(
     ("SRC", "DST", "IN", "SRV", "ARG", "RES", "ERR", "PASS", "BOND", "WAKE", "ALT", "TRIGGER", "OPEN", "GONE", "PAR",
      "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE",
      "OFF", "OFFS", "GATE", "EPOCH", "SKIP", "SKIPPED", "SIGNAL", "LOCK", "FLAG_INVOKE", "VOID", "VOID_PART", "LAST",
-     "AWAY", "COLLECT", "SPREAD", "GOT", "REST", "OFFER", "RIVALS", "REACHED", "END", "ENDED", "WITHDRAWN")
+     "AWAY", "COLLECT", "SPREAD", "GOT", "REST", "OFFER", "RIVALS", "REACHED", "END", "ENDED", "WITHDRAWN",
+     "WAIT", "READY", "ITEMS")
 )  # fmt: skip
 _FILTERED = ("df_init", "df_step", "df_setup")
+_FLAT_EACH = ("ft_each", "ft_each_done", "ft_each_failed")
 _EACH = (
     "gw_mix", "gw_each", "gw_next", "gw_last", "gw_call_each", "gw_result", "gw_fault", "gw_done", "gw_fail",
     "gw_forget",
@@ -57,8 +60,6 @@ class Concrete:
     tasks: dict[str, Molecule]
     names: dict[Molecule, str]
     """The same the other way round."""
-    waiting: frozenset[Molecule] = frozenset()
-    """The tasks that wait for others."""
     is_foreign: bool = False
     """Whether somebody else has written it, or changed it: it may have tasks that the workflow does not know."""
 
@@ -108,7 +109,7 @@ def _nobody(*_: Molecule) -> Molecule:
 
 
 _HOST = dict.fromkeys(
-    ("invoke", "invoke_each", "adapted", "called_off", "rejected", "rejecting", "sent", "chosen", "skipped", "routed",
+    ("invoke", "invoke_each", "call", "adapted", "called_off", "rejected", "rejecting", "chosen", "skipped", "routed",
      "holds", "ended", "parts_off", "told"),
     _nobody,
 )  # fmt: skip
@@ -150,31 +151,50 @@ class Concretiser:
         self._known = workflow.by_name
         self._symbols = _Symbols({name: task_symbol(name) for name in self._known})
         self._names = {symbol: name for name, symbol in self._symbols.items()}
-        self._waiting = frozenset(self._symbols[task.name] for task in workflow.tasks if task.sources)
+        self._replaceable = replaceable_tasks(workflow)
 
     def concrete(self, only: frozenset[str] | None = None) -> Concrete:
         """Make the whole; or a part: these tasks, and the alternatives that watch them.
 
         All tasks that an alternative watches must be in one part.
         """
-        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols, self._names, self._waiting)
+        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols, self._names)
 
     def _molecules(self, only: frozenset[str] | None) -> list[Molecule]:
         """Return the molecules of the outermost solution."""
         if self.workflow.is_controlled:
             return self._controlled()
-        if not self.is_adaptive:
-            found: list[Molecule] = [self.rules["gw_pass"], self.rules["gw_take"]]
-        else:
+        tasks = self.workflow.tasks if only is None else [self._known[name] for name in sorted(only)]
+        flat = [task for task in tasks if task.name not in self._replaceable]
+        found: list[Molecule] = []
+        if flat:
+            found += _rules("flat", self.functions).values()
+        if any(task.each is not None for task in flat):
+            found += [self.rules[name] for name in _FLAT_EACH]
+        if self.is_adaptive:
             inner = "wa_reject"
-            found = [rule for name, rule in _rules("adaptation", self.functions).items() if name != inner]
+            found += [rule for name, rule in _rules("adaptation", self.functions).items() if name != inner]
             for alternative in self._watching(only):
                 found += self._alternative(alternative)
         if only is not None:
             found += _rules("away", self.functions).values()
             found += [(Symbol("AWAY"), self._symbols[name]) for name in self._away(only)]
-            return [*found, *(self._task(self._known[name]) for name in sorted(only))]
-        return [*found, *map(self._task, self.workflow.tasks)]
+        for task in tasks:
+            if task.name in self._replaceable:
+                found.append(self._task(task))
+            else:
+                found += self._flat_task(task)
+        return found
+
+    def _flat_task(self, task: Task) -> list[Molecule]:
+        own, symbols = self._symbols[task.name], self._symbols
+        called: Molecule = task.service if task.each is None else (_EACH_OF, task.service, *_each(task.each))
+        later: list[Molecule] = [(_DST, own, symbols[name]) for name in self.destinations[task.name]]
+        arguments = List(map(self._argument, task.slots))
+        missing = len(task.sources)
+        if missing:
+            return [*later, (_WAIT, own, missing, called, arguments)]
+        return [*later, (_READY, own, called, List(value for _, value in arguments))]
 
     def _watching(self, only: frozenset[str] | None) -> list[Alternative]:
         """Return the alternatives of a part."""
@@ -210,9 +230,8 @@ class Concretiser:
             parts.append((Symbol("FILTER"), Solution((task_symbol(name), item) for name, item in filters)))
         if task.each is not None:
             parts.append((Symbol("EACH"), *_each(task.each)))
-        if self.is_adaptive:
-            parts += [(Symbol("RUN"), 0), (Symbol("DST'"), Solution())]
-            parts += self._judges(task)
+        parts += [(Symbol("RUN"), 0), (Symbol("DST'"), Solution())]
+        parts += self._judges(task)
         names = (_FILTERED if filters else ("gw_setup",)) + (_EACH if task.each is not None else ("gw_call",))
         parts += [self.rules[name] for name in names]
         return own, Solution(parts)

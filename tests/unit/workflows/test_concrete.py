@@ -63,25 +63,39 @@ def _owner(solution: Solution) -> str:
 
 
 def test_figure_1_becomes_figure_2() -> None:
-    """A task gets the rules for its call, the workflow those that pass results, and DST the tasks that wait."""
+    """A task is one molecule with its service and its arguments, and DST names the tasks that wait for its result."""
     solution = concretise(flow(*DIAMOND), functions=FUNCTIONS).solution
     shown = [print_molecule(molecule) for molecule in solution]
     assert shown == [
-        "gw_pass",
-        "gw_take",
-        'T1:<OPEN, ARG:T1:list(VALUE:"input"), DST:<T2, T3>, IN:<>, SRC:<>, SRV:"s1", gw_call, gw_setup>',
-        'T2:<OPEN, ARG:T2:list(FROM:T1), DST:<T4>, IN:<>, SRC:<T1>, SRV:"s2", gw_call, gw_setup>',
-        'T3:<OPEN, ARG:T3:list(FROM:T1), DST:<T4>, IN:<>, SRC:<T1>, SRV:"s3", gw_call, gw_setup>',
-        'T4:<OPEN, ARG:T4:(FROM:T2, FROM:T3), DST:<>, IN:<>, SRC:<T2, T3>, SRV:"s4", gw_call, gw_setup>',
+        "ft_take",
+        "ft_last",
+        "ft_call",
+        "ft_pass",
+        "DST:T1:T2",
+        "DST:T1:T3",
+        'READY:T1:"s1":list("input")',
+        "DST:T2:T4",
+        'WAIT:T2:1:"s2":list(FROM:T1)',
+        "DST:T3:T4",
+        'WAIT:T3:1:"s3":list(FROM:T1)',
+        'WAIT:T4:2:"s4":(FROM:T2, FROM:T3)',
     ]
 
 
+def test_figure_4_has_the_solutions_of_figure_2() -> None:
+    """A task that can be replaced is a solution with the rules for its call, as published."""
+    solution = concretise(figure_4(), functions=FUNCTIONS).solution
+    (shown,) = [print_molecule(one) for one in solution if type(one) is tuple and one[0] is Symbol("T2")]
+    assert shown == (
+        'T2:<OPEN, ARG:T2:list(FROM:T1), DST:<T3>, DST\':<>, IN:<>, RUN:0, SRC:<T1>, SRV:"s2", gw_call, gw_setup>'
+    )
+
+
 def test_figure_2_runs_step_by_step() -> None:
-    """Each task is set up and called; each result is passed on and taken once for each destination."""
-    called = ["gw_setup", "gw_call"]
+    """Each task is called once; each result is passed on and taken once for each destination."""
     found = steps(flow(*DIAMOND))
-    assert Counter(found.pop("workflow")) == {"gw_pass": 4, "gw_take": 4}
-    assert found == {"T1": called, "T2": called, "T3": called, "T4": called}
+    assert Counter(found.pop("workflow")) == {"ft_pass": 4, "ft_take": 1, "ft_last": 3, "ft_call": 4}
+    assert found == {}
 
 
 def figure_3() -> Workflow:
@@ -98,8 +112,8 @@ def figure_3() -> Workflow:
 def test_figure_3_filters_and_combines() -> None:
     """A filter comes before the call, and a dot product makes a call for each pair, in their order."""
     found = steps(figure_3())
-    assert found["T2"] == ["df_init", "df_step", "df_setup", "gw_call"]
-    assert found["T4"][:3] == ["gw_setup", "gw_mix", "gw_each"]
+    assert found["T4"][:2] == ["gw_mix", "gw_each"]
+    assert found["workflow"][-1] == "ft_each_done"
     assert Counter(found["MIX"])["dp_cons"] == 2
     assert Counter(found["T4"])["gw_call_each"] == 2
     assert run_workflow(figure_3()).results == {"T4": [["s4", 3, "input"], ["s4", 4, 2]]}
@@ -139,7 +153,7 @@ def test_figure_4_without_a_failure_stays_as_it_is() -> None:
     assert run_workflow(figure_4()).calls == {"T1": 1, "T2": 1, "T3": 1}
 
 
-@pytest.mark.parametrize("file", ["generic", "data", "adaptation"])
+@pytest.mark.parametrize("file", ["flat", "generic", "data", "adaptation"])
 def test_library_reads_well(file: str) -> None:
     """The rules are correct programs."""
     program = solvent.hocl.load(RULES / f"{file}.hocl", functions=FUNCTIONS)
@@ -202,7 +216,10 @@ def test_arguments_keep_their_order() -> None:
     """Arguments come in the order they are written in, whoever answers first; IN as printed forgets who sent what."""
     tasks = (Task("T1", "s1"), Task("T2", "s2"), Task("T3", "s3", (T2, T1)))
     assert result_of(run_workflow(flow(*tasks))) == ["s3", ["s2"], ["s1"]]
-    report = run_changed(flow(*tasks), "generic", "IN : <ti : n : r, i>", "IN : <r, i>")
+    spare = (Alternative("spare", {"T1": "T4"}),)
+    replaceable = flow(*tasks, Task("T4", "s4"), alternatives=spare)
+    assert result_of(run_workflow(replaceable)) == ["s3", ["s2"], ["s1"]]
+    report = run_changed(replaceable, "adaptation", "IN : <ti : n : r, i>, w> in\n\n", "IN : <r, i>, w> in\n\n")
     assert result_of(report) is None
 
 

@@ -9,6 +9,7 @@ from solvent.lang.printer import print_molecule
 from solvent.workflows.diagram import dot, svg, text
 from solvent.workflows.formats.files import load_text, write
 from solvent.workflows.formats.yaml.writer import plain_workflow
+from solvent.workflows.forms import task_of
 from solvent.workflows.model import (
     Claim,
     Input,
@@ -121,8 +122,8 @@ def test_pictures_show_who_has_what() -> None:
 
 def test_a_concrete_workflow_names_what_is_claimed() -> None:
     """The molecules of a task show its claims."""
-    (fill,) = [one for one in concretise(FLOW).solution if type(one) is tuple and one[0] == "fill"]
-    assert 'VALUE:(RESOURCE:"grid":WRITE)' in print_molecule(fill)
+    (fill,) = [one for one in concretise(FLOW).solution if task_of(one) == "fill"]
+    assert '(RESOURCE:"grid":WRITE, ' in print_molecule(fill)
 
 
 @pytest.mark.parametrize(

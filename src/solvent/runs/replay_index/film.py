@@ -17,6 +17,7 @@ from solvent.lang.printer import TreePrinter, short_rule
 from solvent.runs.replay_index import sheet
 from solvent.runs.replay_index.sheet import FOREVER, MAX_TEXT, ROOT, Role
 from solvent.runs.replay_index.texts import Out, described
+from solvent.workflows.forms import task_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,14 +78,11 @@ class Film:
         self._out: dict[int, tuple[Flight, _Shown]] = {}
         self._rules: set[str] = set()
 
-    def begin(self, solution: Solution, names: Mapping[Molecule, str], further: Iterable[Molecule] = ()) -> None:
-        """Show a solution as it is before the first reaction; `names` are the tasks by their molecules.
-
-        `further` belongs to it as well, though it is not in it yet.
-        """
+    def begin(self, solution: Solution, names: Mapping[Molecule, str]) -> None:
+        """Show a solution as it is before the first reaction; `names` are the tasks by their molecules."""
         self._names = names
         root = self._pool(solution, 0, "")
-        self._add(root, [*solution, *further], None)
+        self._add(root, solution, None)
 
     def finish(self, **about: Any) -> None:
         """Write what is still there."""
@@ -118,6 +116,7 @@ class Film:
         self._next(rule, "call", flight.solution)
         taken = self._taken(pool, [*flight.reactants, *([rule] if flight.entry.one_shot else [])])
         for one in taken:
+            self._touch(one)
             self._take(one)
         waits = self._make(pool, Out(), self.number)
         self._part(Role.MADE, waits)
@@ -282,7 +281,7 @@ class Film:
 
     def _touch(self, one: _Shown) -> None:
         task = one.pool.task or self._task_of(one.molecule)
-        if task and one.subs:
+        if task and (one.subs or task_of(one.molecule) is not None):
             self._file.write("touched", task, self.number)
 
     def _part(self, role: int, *several: _Shown) -> None:

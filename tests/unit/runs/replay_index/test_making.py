@@ -42,12 +42,12 @@ def test_a_film_ends_as_the_run_did(store: Store, film: Path) -> None:
     assert filmed(film, viewer.reactions) == written(run.solution)
 
 
-def test_tasks_that_are_let_in_late_are_there_from_the_beginning(store: Store, film: Path) -> None:
-    """A plain workflow keeps tasks that wait out of the engine; to people they are in the solution all the time."""
+def test_the_molecules_of_flat_tasks_are_there_from_the_beginning(store: Store, film: Path) -> None:
+    """One for each task, and one for each result that a task passes on."""
     tasks = [Task("t0", "add", (Value(1),)), *(Task(f"t{at}", "add", (Result(f"t{at - 1}"),)) for at in range(1, 5))]
     run = recorded(store, "r1", workflow(*tasks))
     viewer = viewed(store, "r1", film)
-    assert viewer.inside(0, 1)["count"] == len(tasks)
+    assert viewer.inside(0, 1)["count"] == len(tasks) + 4
     assert filmed(film, viewer.reactions) == written(run.solution)
 
 
@@ -56,11 +56,11 @@ def test_a_call_is_out_from_its_beginning_to_its_answer(store: Store, film: Path
     recorded(store, "r1", workflow(Task("one", "add", (Value(1), Value(2)))))
     viewer = viewed(store, "r1", film)
     told = [viewer.reaction(number) for number in range(1, viewer.reactions + 1)]
-    assert [(one["rule"], one["what"]) for one in told] == [
-        ("gw_setup", "reaction"), ("gw_call", "call"), ("gw_call", "answer"),
+    assert [(one["rule"], one["what"], one["tasks"]) for one in told] == [
+        ("ft_call", "call", ["one"]), ("ft_call", "answer", ["one"]),
     ]  # fmt: skip
-    assert [one["text"] for one in told[1]["made"]] == ["a call is out"]
-    assert [one["text"] for one in told[2]["made"]] == ["RES:3"]
+    assert [one["text"] for one in told[0]["made"]] == ["a call is out"]
+    assert [one["text"] for one in told[1]["made"]] == ['RES:"one":3']
 
 
 def test_a_run_that_was_stopped_is_shown_as_far_as_it_is_known(store: Store, film: Path) -> None:
