@@ -56,11 +56,12 @@ def arguments(template: Molecule, *received: Molecule) -> List:
 
 
 MAX_SHOWN = 16
-"""Up to how many arguments a task's template is written anew at each arrival, for people to see."""
+"""Up to how many arguments a task's template is written anew at each arrival, for people to see; and results that are
+lists of at most so many items. The engine looks through what is shown at each arrival."""
 
 
 class Arrived:
-    """The arguments of a task with many of them: a template, or what had arrived before, and one result more.
+    """The arguments of a task, if they are many or long: a template, or what had arrived before, and one result more.
 
     It is never changed, so whatever comes of the reaction that makes it, the molecules before it are as they were.
     """
@@ -78,8 +79,8 @@ class Arrived:
 
 
 def put(template: Molecule, source: Molecule, value: Molecule) -> Molecule:
-    """`put(a, s, r)`: the arguments `a` with the result of `s`; for many arguments in the same time as for few."""
-    if type(template) is not List or len(template) > MAX_SHOWN:
+    """`put(a, s, r)`: the arguments `a` with the result of `s`; for much in the same time as for little."""
+    if type(template) is not List or len(template) > MAX_SHOWN or (type(value) is List and len(value) > MAX_SHOWN):
         return Opaque(Arrived(template, source, value))
     return List([part if _is_there(part, source) else (VALUE, _taken(part, value)) for part in template])
 

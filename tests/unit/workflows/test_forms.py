@@ -83,6 +83,15 @@ def test_arguments_take_their_places_whatever_the_order_of_arrival(count: int) -
     assert (type(found) is Opaque) == (count > MAX_SHOWN)
 
 
+def test_a_long_result_is_kept_beside_the_template() -> None:
+    """The engine would look through it whenever another one comes."""
+    long = List(range(MAX_SHOWN + 1))
+    first = put(List(((FROM, "a"), (FROM, "b"), (FROM, "c"))), "a", 1)
+    second = put(first, "b", long)
+    assert (type(first), type(second)) == (List, Opaque)
+    assert complete(second, "c", 3) == List((1, long, 3))
+
+
 def test_one_result_may_go_to_several_places() -> None:
     """Also as one of its items, and beside values that were there from the beginning."""
     tasks = (Task("A", "s"), Task("B", "s", (Result("A"), Value(5), Result("A", 2), Result("A"))))
