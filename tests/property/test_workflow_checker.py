@@ -55,8 +55,8 @@ BROKEN = {
     "results of several calls have any order": ("data", "by RES : ordered(o)", "by RES : list(o)"),
     "a dot product goes crosswise": (
         "data",
-        "ITEM : a : k : x, ITEM : b : k : y\n  by DOT : n : a : b, ITEM : n : k : joined(x, y) in",
-        "ITEM : a : k : x, ITEM : b : j : y\n  by DOT : n : a : b, ITEM : n : k : joined(x, y) if j != k in",
+        "ITEM : b : k : y\n  by DOT : n : a : b, ITEM : n : k : joined(x, y) in",
+        "ITEM : b : j : y\n  by DOT : n : a : b, ITEM : n : k : joined(x, y) if j != k in",
     ),
     "a call for each combination is made once": ("data", "replace CALL : k : p", "replace-one CALL : k : p"),
 }
