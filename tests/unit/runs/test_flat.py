@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.lang.molecule import Symbol
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.embedded import EmbeddedRun, run_workflow
@@ -114,8 +114,8 @@ def test_shards_are_done_again_from_their_journals(tmp_path: Path) -> None:
     with store_at(tmp_path) as store:
         plan, offers = submit(store, "r1", crowded(), {}, max_shards=2), offers_of([crowded()])
         assert run_by_agents(store, "r1", offers).state == "done"
-        case = Case(store, "looks", plan, offers, jobs=None)
-        parts = [case.closed(case.again(number), store) for number in range(case.record.shards)]
+        hosted = HostedRun(store, "looks", plan, offers, jobs=None)
+        parts = [hosted.closed(hosted.again(number), store) for number in range(hosted.record.shards)]
         assert {state for part in parts for state in part.states.values()} == {"done"}
 
 

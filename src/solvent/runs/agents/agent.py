@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
-from solvent.runs.agents.case import Case, number_of
 from solvent.runs.agents.ending import IDLE_SECONDS, Endings
+from solvent.runs.agents.hosted_run import HostedRun, number_of
 from solvent.runs.agents.keeping import Keeper
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.refusing import Refusals
@@ -78,13 +78,13 @@ class Agent:
         `heartbeat` beats for the agent, whatever its services do; without one a thread does.
         """
         self.name = name
-        self.cases: dict[str, Case] = {}
+        self.runs: dict[str, HostedRun] = {}
         self._store = store
         self._offers = offers
         self._ttl = ttl
         #: So that limits of services hold for all runs together.
         self._gates = Gates()
-        self._case = partial(Case, store, name, jobs=jobs, may_begin=self._may_act, gates=self._gates)
+        self._host = partial(HostedRun, store, name, jobs=jobs, may_begin=self._may_act, gates=self._gates)
         self._tell = Teller(tell)
         self._endings = Endings(store, self._tell)
         self._refusals = Refusals(store, name, self._tell)
@@ -121,23 +121,23 @@ class Agent:
                 try:
                     while not self._is_over and not (until_idle and self._is_idle()):
                         self._turn()
-                    for case in list(self.cases.values()):
-                        self._leave(case)
+                    for hosted in list(self.runs.values()):
+                        self._leave(hosted)
                 finally:
                     # After an error nobody knows how much of what a shard has done is in its journal: what would be
                     # written next may rest on what is not. So nothing is, as if this agent had been killed.
-                    for case in self.cases.values():
-                        case.close()
+                    for hosted in self.runs.values():
+                        hosted.close()
                     self._gates.close()
 
     def _is_idle(self) -> bool:
-        return self._read_up_to > 0 and not self.cases
+        return self._read_up_to > 0 and not self.runs
 
     # --- A turn.
 
     def _turn(self) -> None:
         self.turns += 1
-        touched: dict[Execution, Case] = {}
+        touched: dict[Execution, HostedRun] = {}
         try:
             is_changed = self._take_answers(touched)
             if self._heartbeat.lapses != self._lapses:
@@ -153,14 +153,14 @@ class Agent:
                 self._leave_surplus()
             self._look_after_messages()
             if self._endings.idle:
-                self._endings.tell_idle(self.cases)
+                self._endings.tell_idle(self.runs)
             if not self._heartbeat.is_fresh():
                 self._troubles.find()
         except StoreError as error:
             # Nobody hears of this agent: it must not act, and begins anew when the store is there again. Calls go on.
             pause = self._troubles.came(error)
-            for case in list(self.cases.values()):
-                case.set_adrift()
+            for hosted in list(self.runs.values()):
+                hosted.set_adrift()
             self._endings.idle.clear()
             self._refusals.forget()
             self._read_up_to = 0
@@ -188,13 +188,13 @@ class Agent:
     def _look_after_lapse(self) -> None:
         """See which shards are still here, since others may have presumed this agent dead."""
         lapses = self._heartbeat.lapses
-        for case in self.cases.values():
-            for shard in case.lost():
-                case.drop(shard)
-                self._tell.lost(case.run, number_of(shard))
+        for hosted in self.runs.values():
+            for shard in hosted.lost():
+                hosted.drop(shard)
+                self._tell.lost(hosted.run, number_of(shard))
         self._lapses = lapses
 
-    def _take_answers(self, touched: dict[Execution, Case]) -> bool:
+    def _take_answers(self, touched: dict[Execution, HostedRun]) -> bool:
         """Wait for something to come, and take it; tell whether the store may have changed."""
         is_changed, came = False, self._came
         self._watcher.listen()
@@ -212,22 +212,22 @@ class Agent:
                 return is_changed
             one = came.get()
 
-    def _take_answer(self, answer: Answer | Again, touched: dict[Execution, Case]) -> None:
+    def _take_answer(self, answer: Answer | Again, touched: dict[Execution, HostedRun]) -> None:
         """Let a shard take an answer; if it is adrift this waits until the store is there again."""
         shard = answer.call.execution
-        number, case = number_of(shard), self._case_of(shard)
-        if case is not None and case.here.get(number) is shard:
-            self._try(case, shard, partial(shard.take, answer), touched)
-        elif case is not None and (adrift := case.adrift.get(number)) is not None and adrift.has(answer.call):
+        number, hosted = number_of(shard), self._hosted(shard)
+        if hosted is not None and hosted.here.get(number) is shard:
+            self._try(hosted, shard, partial(shard.take, answer), touched)
+        elif hosted is not None and (adrift := hosted.adrift.get(number)) is not None and adrift.has(answer.call):
             adrift.came(answer)
 
-    def _case_of(self, shard: Execution) -> Case | None:
+    def _hosted(self, shard: Execution) -> HostedRun | None:
         assert shard.mailbox is not None
-        return self.cases.get(shard.mailbox.run)
+        return self.runs.get(shard.mailbox.run)
 
-    def _read(self, touched: dict[Execution, Case]) -> None:
+    def _read(self, touched: dict[Execution, HostedRun]) -> None:
         """Read what is new: runs that were submitted, or are over, and messages to shards that are here."""
-        logs = {messages_of(run): case for run, case in self.cases.items()}
+        logs = {messages_of(run): hosted for run, hosted in self.runs.items()}
         # Messages of runs that were over before this agent began are none of its business.
         scope = MESSAGES if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
@@ -239,10 +239,10 @@ class Agent:
                     for number, message in dealt(record, logs[record.log].here):
                         messages.setdefault((record.log, number), []).append(message)
             for (log, number), records in messages.items():
-                case = logs[log]
-                shard = case.here.get(number)
+                hosted = logs[log]
+                shard = hosted.here.get(number)
                 if shard is not None:
-                    self._try(case, shard, partial(shard.hear, records), touched)
+                    self._try(hosted, shard, partial(shard.hear, records), touched)
             if found:
                 self._read_up_to = found[-1].position
             if len(found) < MAX_READ:
@@ -255,13 +255,13 @@ class Agent:
         ended = self._endings.known
         ended.update(name_from(one.data) for one in found if one.log == FINISHED)
         for run, blob in fresh:
-            if run and run not in ended and run not in self.cases:
+            if run and run not in ended and run not in self.runs:
                 self._open(run, blob)
                 self._looks_at = 0.0
-        for run in over & self.cases.keys() - ended:
-            self._endings.end(self.cases[run])
-        for run in self.cases.keys() & ended:
-            self.cases.pop(run).close()
+        for run in over & self.runs.keys() - ended:
+            self._endings.end(self.runs[run])
+        for run in self.runs.keys() & ended:
+            self.runs.pop(run).close()
             self._refusals.forget(run)
             self._tell.over(run)
 
@@ -271,76 +271,78 @@ class Agent:
             if record is None or record.has_ended or not record.by_agents:
                 return
             refuse_format(record)
-            self.cases[run] = case = self._case(record, self._offers, observer=self._observe(record))
-            if case.missing:
-                self._tell.missing(run, case.missing)
+            self.runs[run] = hosted = self._host(record, self._offers, observer=self._observe(record))
+            if hosted.missing:
+                self._tell.missing(run, hosted.missing)
 
-    def _do(self, touched: dict[Execution, Case]) -> None:
+    def _do(self, touched: dict[Execution, HostedRun]) -> None:
         """Let shards react, keep what they noted and said, and make their calls."""
         for do in (self._settle, self._admit, self._keep, self._go):
             # Of a shard that was lost, or whose run is over, nothing more is noted.
-            touched = {shard: case for shard, case in touched.items() if self._is_at_work(shard, case)}
+            touched = {shard: hosted for shard, hosted in touched.items() if self._is_at_work(shard, hosted)}
             do(touched)
 
-    def _is_at_work(self, shard: Execution, case: Case) -> bool:
-        return case.here.get(number_of(shard)) is shard and case.run not in self._endings.known
+    def _is_at_work(self, shard: Execution, hosted: HostedRun) -> bool:
+        return hosted.here.get(number_of(shard)) is shard and hosted.run not in self._endings.known
 
-    def _settle(self, touched: dict[Execution, Case]) -> None:
-        for shard, case in list(touched.items()):
-            self._try(case, shard, shard.settle, touched)
+    def _settle(self, touched: dict[Execution, HostedRun]) -> None:
+        for shard, hosted in list(touched.items()):
+            self._try(hosted, shard, shard.settle, touched)
 
-    def _admit(self, touched: dict[Execution, Case]) -> None:
+    def _admit(self, touched: dict[Execution, HostedRun]) -> None:
         """Note as many calls as can run; those of other shards, too, than something has come for."""
         if self._may_act():
-            for case in self.cases.values():
-                touched |= dict.fromkeys(case.admit(), case)
+            for hosted in self.runs.values():
+                touched |= dict.fromkeys(hosted.admit(), hosted)
 
-    def _go(self, touched: dict[Execution, Case]) -> None:
-        for case in self.cases.values():
-            if case.calls is not None:
-                case.calls.go()
-        for shard, case in list(touched.items()):
-            self._try(case, shard, shard.begin_calls, touched)
+    def _go(self, touched: dict[Execution, HostedRun]) -> None:
+        for hosted in self.runs.values():
+            if hosted.calls is not None:
+                hosted.calls.go()
+        for shard, hosted in list(touched.items()):
+            self._try(hosted, shard, shard.begin_calls, touched)
             if shard.is_idle and shard.is_fresh:
                 # Where something may still come, it may come in a moment.
-                self._endings.idle[shard] = -math.inf if shard.is_done else time.monotonic(), case
+                self._endings.idle[shard] = -math.inf if shard.is_done else time.monotonic(), hosted
 
-    def _try(self, case: Case, shard: Execution, do: Callable[[], None], touched: dict[Execution, Case]) -> None:
+    def _try(
+        self, hosted: HostedRun, shard: Execution, do: Callable[[], None], touched: dict[Execution, HostedRun]
+    ) -> None:
         """Let something happen at a shard; what cannot be is the end of its run, and not of this agent."""
         try:
             do()
         except Exception as error:  # noqa: BLE001 - whatever one run leads to, there are others
-            self._endings.fail(case, shard, error)
+            self._endings.fail(hosted, shard, error)
             touched.pop(shard, None)
         else:
-            touched[shard] = case
+            touched[shard] = hosted
 
-    def _keep(self, touched: dict[Execution, Case]) -> None:
+    def _keep(self, touched: dict[Execution, HostedRun]) -> None:
         """Append the journals of shards, and their messages behind them; who is refused has lost the shard."""
         for shard, error in self._keeper.keep(touched).items():
-            case = touched[shard]
+            hosted = touched[shard]
             if isinstance(error, Conflict):
-                case.drop(shard)
-                self._tell.lost(case.run, number_of(shard))
+                hosted.drop(shard)
+                self._tell.lost(hosted.run, number_of(shard))
             else:
-                self._endings.fail(case, shard, error)
+                self._endings.fail(hosted, shard, error)
 
     def _look_after_messages(self) -> None:
         """See whether messages were refused that nobody waits for: a shard with nothing more to note never would."""
         for shard, error in self._keeper.refused().items():
-            case = self._case_of(shard)
-            if case is not None and case.here.get(number_of(shard)) is shard:
-                self._endings.fail(case, shard, error)
+            hosted = self._hosted(shard)
+            if hosted is not None and hosted.here.get(number_of(shard)) is shard:
+                self._endings.fail(hosted, shard, error)
 
     # --- Taking and leaving shards.
 
-    def _look(self, touched: dict[Execution, Case]) -> None:
+    def _look(self, touched: dict[Execution, HostedRun]) -> None:
         """Take this agent's share of the shards that nobody has."""
-        self._shares.look(self.cases)
+        self._shares.look(self.runs)
         self._tell_damaged()
-        for case in list(self.cases.values()):
-            with self._refusals.of(case.run):
-                self._look_at(case, touched)
+        for hosted in list(self.runs.values()):
+            with self._refusals.of(hosted.run):
+                self._look_at(hosted, touched)
 
     def _tell_damaged(self) -> None:
         """Tell, once, of shards that nobody can take."""
@@ -351,43 +353,43 @@ class Agent:
                 self._tell.damaged(run, number, f"{problem.message}; {problem.hint}")
         self._damaged = damaged
 
-    def _look_at(self, case: Case, touched: dict[Execution, Case]) -> None:
-        if self._endings.is_ended(case):
+    def _look_at(self, hosted: HostedRun, touched: dict[Execution, HostedRun]) -> None:
+        if self._endings.is_ended(hosted):
             return
-        for number in list(case.adrift):
-            if self._take(case, number, touched):
-                self._shares.took(case, number)
+        for number in list(hosted.adrift):
+            if self._take(hosted, number, touched):
+                self._shares.took(hosted, number)
             else:
-                case.end_adrift(number)
-        for number in self._shares.wanted(case):
-            if self._take(case, number, touched):
-                self._shares.took(case, number)
-        case.forget_messages()
-        why = self._refusals.hopeless(case, self._shares.heartbeats.alive())
+                hosted.end_adrift(number)
+        for number in self._shares.wanted(hosted):
+            if self._take(hosted, number, touched):
+                self._shares.took(hosted, number)
+        hosted.forget_messages()
+        why = self._refusals.hopeless(hosted, self._shares.heartbeats.alive())
         if why and self._may_act():
-            self._endings.end_as_failed(case.run, why)
+            self._endings.end_as_failed(hosted.run, why)
 
     def _leave_surplus(self) -> None:
         """Leave shards to others that have come; when all is kept that has happened there."""
-        for case in self.cases.values():
-            for number in self._shares.surplus(case):
-                case.release(number)
+        for hosted in self.runs.values():
+            for number in self._shares.surplus(hosted):
+                hosted.release(number)
 
-    def _take(self, case: Case, number: int, touched: dict[Execution, Case]) -> bool:
+    def _take(self, hosted: HostedRun, number: int, touched: dict[Execution, HostedRun]) -> bool:
         shard: Execution | None = None
-        with self._refusals.of(case.run, number, refuse=case.refuse):
-            shard = case.take(number, self._shares.heartbeats, self._came)
+        with self._refusals.of(hosted.run, number, refuse=hosted.refuse):
+            shard = hosted.take(number, self._shares.heartbeats, self._came)
         if shard is None:
             return False
-        self._tell.taken(case.run, number, case.taken_from(number))
-        touched[shard] = case
-        if case.is_over:
-            self._endings.end(case)
+        self._tell.taken(hosted.run, number, hosted.taken_from(number))
+        touched[shard] = hosted
+        if hosted.is_over:
+            self._endings.end(hosted)
         return True
 
     def _keep_answers(self) -> None:
         """Keep what has come: a call that has ended is not to be made again by who gets its shard."""
-        touched: dict[Execution, Case] = {}
+        touched: dict[Execution, HostedRun] = {}
         while not self._came.empty():
             one = self._came.get()
             if one is not _CHANGED:
@@ -395,19 +397,19 @@ class Agent:
             if self._came.empty():
                 # Further ones may come meanwhile.
                 self._settle(touched)
-                self._keep({shard: case for shard, case in touched.items() if self._is_at_work(shard, case)})
+                self._keep({shard: hosted for shard, hosted in touched.items() if self._is_at_work(shard, hosted)})
                 touched = {}
 
-    def _leave(self, case: Case) -> None:
+    def _leave(self, hosted: HostedRun) -> None:
         """Leave all shards of a run to others."""
         try:
-            for number in list(case.here):
+            for number in list(hosted.here):
                 self._keep_answers()
-                case.release(number)
+                hosted.release(number)
         except StoreError:
             pass
-        case.close()
-        self.cases.pop(case.run, None)
+        hosted.close()
+        self.runs.pop(hosted.run, None)
 
 
 __all__ = ["TTL", "Agent", "Offers"]

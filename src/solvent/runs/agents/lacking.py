@@ -1,6 +1,6 @@
 """What a run needs that living agents do not offer: services that nobody has, and those that nobody has together.
 
-A place is with one agent, so one of them must have all services of its tasks. A workflow is divided by what agents
+A shard is with one agent, so one of them must have all services of its tasks. A workflow is divided by what agents
 offer when it is submitted (see `partition`); those that come and go later may have the same services otherwise.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Lacking(msgspec.Struct, frozen=True):
-    """Services that no living agent offers, and those of a place that several offer, and no one all of them."""
+    """Services that no living agent offers, and those of a shard that several offer, and no one all of them."""
 
     missing: tuple[str, ...] = ()
     apart: tuple[tuple[str, ...], ...] = ()
@@ -41,14 +41,14 @@ def marks_of(workflow: Workflow) -> dict[str, str]:
     return {one.name: mark_of(one) for one in workflow.services if one.name in used}
 
 
-def needs_of(workflow: Workflow, places: Iterable[Collection[str]]) -> list[dict[str, str]]:
-    """Give the services that each place needs."""
+def needs_of(workflow: Workflow, shards: Iterable[Collection[str]]) -> list[dict[str, str]]:
+    """Give the services that each shard needs."""
     marks, calls = marks_of(workflow), {task.name: task.service for task in workflow.tasks}
-    return [{calls[name]: marks[calls[name]] for name in names} for names in places]
+    return [{calls[name]: marks[calls[name]] for name in names} for names in shards]
 
 
 def lacking(needs: Sequence[Mapping[str, str]], agents: Iterable[AgentSeen]) -> Lacking:
-    """Say what living agents do not offer of what places need."""
+    """Say what living agents do not offer of what shards need."""
     alive = [one for one in agents if one.is_alive]
     everything = {name: mark for one in needs for name, mark in one.items()}
     missing = everything.keys() - {name for one in alive for name in _offered(one, everything)}
@@ -69,7 +69,7 @@ def offered_apart(marks: Mapping[str, str], agents: Iterable[AgentSeen]) -> dict
 
 
 def can_serve(agent: AgentSeen, needs: Mapping[str, str]) -> bool:
-    """Whether an agent offers all services that a place needs."""
+    """Whether an agent offers all services that a shard needs."""
     return len(_offered(agent, needs)) == len(needs)
 
 

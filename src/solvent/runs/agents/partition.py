@@ -1,11 +1,11 @@
-"""Divides a workflow into places: parts that live with one agent at a time, each.
+"""Divides a workflow into shards: parts that live with one agent at a time, each.
 
 Tasks that an alternative watches are together, since the rule that applies it looks at all of them. A task goes with
 the only one it waits for, if that has no other to pass to: chains are not torn apart. The rest is dealt out in the
-order in which tasks can begin, so that what can be done at the same time is at different places; but a task goes where
+order in which tasks can begin, so that what can be done at the same time is at different shards; but a task goes where
 most of what it waits for is, if not more than one too many would be there: what need not be said costs nothing. Where
-no agent offers all services, each place has only tasks that one of them can do, and chains are torn for that. A
-workflow whose tasks join and split by patterns, or share resources, is one place.
+no agent offers all services, each shard has only tasks that one of them can do, and chains are torn for that. A
+workflow whose tasks join and split by patterns, or share resources, is one shard.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _ANYBODY = frozenset({""})
 
 
 def places_for(workflow: Workflow) -> int:
-    """Say into how many places to divide a workflow at most: many agents have work, and do not only talk."""
+    """Say into how many shards to divide a workflow at most: many agents have work, and do not only talk."""
     return max(MIN_PLACES, min(MAX_SHARDS, len(workflow.tasks) // TASKS_PER_PLACE))
 
 
 def divided(
-    workflow: Workflow, max_places: int, offered: Mapping[str, frozenset[str]] | None = None
+    workflow: Workflow, max_shards: int, offered: Mapping[str, frozenset[str]] | None = None
 ) -> list[list[str]]:
-    """Give the tasks of each place; `offered` says who offers each service, if that matters."""
+    """Give the tasks of each shard; `offered` says who offers each service, if that matters."""
     names = [task.name for task in workflow.tasks]
-    if _is_whole(workflow) or max_places == 1 or not names:
+    if _is_whole(workflow) or max_shards == 1 or not names:
         return [names]
     groups = _Groups({one.name: offered[one.service] if offered else _ANYBODY for one in workflow.tasks})
     for alternative in workflow.alternatives:
@@ -51,17 +51,17 @@ def divided(
     kinds: dict[frozenset[str], list[list[str]]] = {}
     for first, names in found.items():
         kinds.setdefault(groups.able(first), []).append(names)
-    count, places = min(max_places, len(found)), list[list[str]]()
+    count, shards = min(max_shards, len(found)), list[list[str]]()
     for some in kinds.values():
-        places += _dealt(workflow, some, max(1, count * len(some) // len(found)))
-    return places if len(places) <= MAX_SHARDS else divided(workflow, max_places)
+        shards += _dealt(workflow, some, max(1, count * len(some) // len(found)))
+    return shards if len(shards) <= MAX_SHARDS else divided(workflow, max_shards)
 
 
-def are_together(workflow: Workflow, places: Sequence[Collection[str]]) -> bool:
-    """Whether all is at one place, each, that must be: somebody else may have divided."""
-    if len(places) == 1 or not (workflow.alternatives or _is_whole(workflow)):
+def are_together(workflow: Workflow, shards: Sequence[Collection[str]]) -> bool:
+    """Whether all is at one shard, each, that must be: somebody else may have divided."""
+    if len(shards) == 1 or not (workflow.alternatives or _is_whole(workflow)):
         return True
-    where = {name: number for number, names in enumerate(places) for name in names}
+    where = {name: number for number, names in enumerate(shards) for name in names}
     return not _is_whole(workflow) and all(
         len({where.get(name) for name in one.watched}) == 1 for one in workflow.alternatives
     )
@@ -72,24 +72,24 @@ def _is_whole(workflow: Workflow) -> bool:
 
 
 def _dealt(workflow: Workflow, groups: list[list[str]], count: int) -> list[list[str]]:
-    """Deal groups out to places: to where what they wait for is, or to the next that has the fewest."""
-    places: list[list[str]] = [[] for _ in range(count)]
+    """Deal groups out to shards: to where what they wait for is, or to the next that has the fewest."""
+    shards: list[list[str]] = [[] for _ in range(count)]
     sizes, where, tasks, following = [0] * count, dict[str, int](), workflow.by_name, 0
     for number, group in enumerate(groups):
         fair = number // count
-        # Each place has one before any has two.
+        # Each shard has one before any has two.
         near = [where[one] for name in group for one in tasks[name].sources if one in where] if fair else []
-        close = [place for place in near if sizes[place] <= fair + 1]
+        close = [shard for shard in near if sizes[shard] <= fair + 1]
         if close:
-            *_, place = max((close.count(one), -sizes[one], one) for one in close)
+            *_, shard = max((close.count(one), -sizes[one], one) for one in close)
         else:
             while sizes[following] > fair:
                 following = (following + 1) % count
-            place, following = following, (following + 1) % count
-        sizes[place] += 1
-        places[place] += group
-        where.update(dict.fromkeys(group, place))
-    return places
+            shard, following = following, (following + 1) % count
+        sizes[shard] += 1
+        shards[shard] += group
+        where.update(dict.fromkeys(group, shard))
+    return shards
 
 
 def _in_order(workflow: Workflow) -> list[str]:

@@ -1,7 +1,7 @@
-"""What agents cannot do though they have the services: open a place, or read a run at all.
+"""What agents cannot do though they have the services: open a shard, or read a run at all.
 
 It may be a fault of one agent (another version, no memory) or of what is in the store, which nobody can read. No agent
-can tell which by itself. So each says that it cannot, and why (`runs/RUN/refusal/AGENT`), and leaves the place to
+can tell which by itself. So each says that it cannot, and why (`runs/RUN/refusal/AGENT`), and leaves the shard to
 others. When nobody who is alive and has the services is left to try, the run has failed. `solvent status` tells what
 is hindered, and by what.
 """
@@ -25,13 +25,13 @@ from solvent.values.limits import UNREADABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from solvent.runs.agents.case import Case
+    from solvent.runs.agents.hosted_run import HostedRun
     from solvent.runs.agents.telling import Teller
     from solvent.store import Entry, Store
     from solvent.workflows.model import Service
 
 ALL = -1
-"""Stands for all places of a run."""
+"""Stands for all shards of a run."""
 
 
 class Refusals:
@@ -44,10 +44,10 @@ class Refusals:
         self._own: dict[str, dict[int, str]] = {}
 
     @contextmanager
-    def of(self, run: str, place: int = ALL, *, refuse: Callable[[int], None] = lambda _: None) -> Iterator[None]:
+    def of(self, run: str, shard: int = ALL, *, refuse: Callable[[int], None] = lambda _: None) -> Iterator[None]:
         """Let something be tried that is one run's business: what goes wrong is said, and ends neither it nor others.
 
-        `refuse` hears of a place that cannot be opened here, unless it is another agent's.
+        `refuse` hears of a shard that cannot be opened here, unless it is another agent's.
         """
         try:
             yield
@@ -55,32 +55,32 @@ class Refusals:
             self.say(run, ALL, error)
         except Exception as error:  # noqa: BLE001 - whatever one run leads to, there are others
             if problem_of(error).code != MOVED:
-                self.say(run, place, error)
-                refuse(place)
+                self.say(run, shard, error)
+                refuse(shard)
 
-    def say(self, run: str, place: int, error: Exception) -> None:
-        """Say that a place of a run cannot be opened here, and why, once; what is about the store is raised again."""
+    def say(self, run: str, shard: int, error: Exception) -> None:
+        """Say that a shard of a run cannot be opened here, and why, once; what is about the store is raised again."""
         problem = problem_of(error)
         if is_away(problem):
             raise error
         own = self._own.setdefault(run, {})
-        if place in own:
+        if shard in own:
             return
-        own[place] = legible(problem.message[:MAX_TEXT])
-        what = run if place == ALL else f"shard {place} of {run}"
+        own[shard] = legible(problem.message[:MAX_TEXT])
+        what = run if shard == ALL else f"shard {shard} of {run}"
         self._tell.refused(run, f"{what} cannot be run here: {problem.message}")
         self._store.put(_key(run) + self._agent, encode_msgpack(own))
 
-    def hopeless(self, case: Case, alive: Mapping[str, Entry]) -> str:
+    def hopeless(self, hosted: HostedRun, alive: Mapping[str, Entry]) -> str:
         """Say why a run cannot go on: nobody who is alive is left to try what this agent could not; else nothing."""
-        own = self._own.get(case.run)
+        own = self._own.get(hosted.run)
         if own is None or own.keys() <= {ALL}:
             return ""
-        said = refused(self._store, case.run)
+        said = refused(self._store, hosted.run)
         able = {name: _about(entry) for name, entry in alive.items() if name != self._agent}
-        for place, why in own.items():
-            others = (one for name, one in able.items() if said.get(name, {}).keys().isdisjoint({place, ALL}))
-            if place != ALL and not any(_offers(one, case.services_of(place)) for one in others):
+        for shard, why in own.items():
+            others = (one for name, one in able.items() if said.get(name, {}).keys().isdisjoint({shard, ALL}))
+            if shard != ALL and not any(_offers(one, hosted.services_of(shard)) for one in others):
                 return why
         return ""
 
@@ -93,7 +93,7 @@ class Refusals:
 
 
 def refused(store: Store, run: str) -> dict[str, dict[int, str]]:
-    """Give what agents say they cannot do, and why, by place."""
+    """Give what agents say they cannot do, and why, by shard."""
     below = _key(run)
     return {key.removeprefix(below): dict(_read(entry)) for key, entry in store.keys(below).items()}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import RecordProblem
 from solvent.hocl.process_settings import deep_stack
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.closing import merged
 from solvent.runs.kept import MemoryBlobs
 from solvent.runs.registry import workflow_of
@@ -29,10 +29,10 @@ def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = 
 def replayed(store: Store, record: RunRecord, offers: Offers) -> Report:
     """Return the report that follows from what was written down; of `offers` only conditions are asked."""
     refuse_code(record.run, workflow_of(store, record), offers)
-    case, blobs = Case(store, "replay", record, offers, jobs=None), MemoryBlobs()
+    hosted, blobs = HostedRun(store, "replay", record, offers, jobs=None), MemoryBlobs()
     with deep_stack():
-        shards = [case.again(shard) for shard in range(record.shards)]
-        return merged(blobs, record, case.workflow, [case.closed(one, blobs) for one in shards])
+        shards = [hosted.again(shard) for shard in range(record.shards)]
+        return merged(blobs, record, hosted.workflow, [hosted.closed(one, blobs) for one in shards])
 
 
 __all__ = ["refuse_code", "replayed"]

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.hocl.process_settings import deep_stack
 from solvent.runs import messages, registry
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.replaying import refuse_code
 from solvent.runs.closing import report_of
 from solvent.runs.events import (
@@ -148,12 +148,12 @@ def _check(store: Store, run: str, record: RunRecord, offers: Offers) -> None:
             found = messages.read(one.data)
             key = found.sender, to
             sent[key] = max(sent.get(key, 0), found.first + len(found.molecules) - 1)
-    case = Case(store, "resume", record, offers, jobs=None)
+    hosted = HostedRun(store, "resume", record, offers, jobs=None)
     why = ""
     with deep_stack():
         for shard in range(record.shards):
             try:
-                mailbox = case.again(shard).mailbox
+                mailbox = hosted.again(shard).mailbox
             except SolventError as error:
                 why = error.message
                 break

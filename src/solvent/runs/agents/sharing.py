@@ -11,14 +11,14 @@ from msgspec import ValidationError, convert, to_builtins
 
 from solvent.errors import StoreError
 from solvent.runs import holders
-from solvent.runs.agents.case import number_of
+from solvent.runs.agents.hosted_run import number_of
 from solvent.runs.registry import FORMAT, key_of
 from solvent.store.leases import Heartbeats, heartbeat_from_value, holder_from_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from solvent.runs.agents.case import Case
+    from solvent.runs.agents.hosted_run import HostedRun
     from solvent.runs.agents.offers import Offers
     from solvent.store import Store
     from solvent.store.interface import Entry
@@ -45,56 +45,56 @@ class Shares:
         #: Since when shards have been free that this agent has left to others.
         self._free: dict[tuple[str, int], float] = {}
 
-    def look(self, cases: Mapping[str, Case]) -> None:
+    def look(self, runs: Mapping[str, HostedRun]) -> None:
         """See who is alive, who has what, and what this agent's share is."""
         self.heartbeats.look()
-        self._free = {shard: since for shard, since in self._free.items() if shard[0] in cases}
+        self._free = {shard: since for shard, since in self._free.items() if shard[0] in runs}
         self.damaged = {}
-        self._held = {run: self._holders(case) for run, case in cases.items()}
+        self._held = {run: self._holders(hosted) for run, hosted in runs.items()}
         # Of those who have just died, elsewhere, nobody knows it yet; they are not waited for with what nobody has.
-        able = {name for name, entry in self.heartbeats.lively().items() if _is_able(entry, cases)} - {self._agent}
+        able = {name for name, entry in self.heartbeats.lively().items() if _is_able(entry, runs)} - {self._agent}
         has = Counter(one.agent for held in self._held.values() for one in held.values() if one is not None)
         self._others = {name: has[name] for name in able}
-        total = sum(case.record.shards for case in cases.values())
-        self._mine = sum(len(case.here) for case in cases.values())
+        total = sum(hosted.record.shards for hosted in runs.values())
+        self._mine = sum(len(hosted.here) for hosted in runs.values())
         self._left = total - self._mine - sum(self._others.values())
         self._least = total // (1 + len(able))
         self._most = -(-total // (1 + len(able)))
 
-    def _holders(self, case: Case) -> dict[int, Holder | None]:
+    def _holders(self, hosted: HostedRun) -> dict[int, Holder | None]:
         """Give who has each shard; where no lease is written, nobody who keeps to the rules can take it by them."""
-        below = key_of(case.run, "lease") + "/"
-        found: dict[int, Holder | None] = dict.fromkeys(range(case.record.shards))
+        below = key_of(hosted.run, "lease") + "/"
+        found: dict[int, Holder | None] = dict.fromkeys(range(hosted.record.shards))
         written = self._store.keys(below)
-        for number in range(case.record.shards):
+        for number in range(hosted.record.shards):
             if (entry := written.get(f"{below}{number}")) is None:
                 continue
             try:
                 found[number] = holder_from_entry(entry)
             except StoreError as error:
                 del found[number]
-                self.damaged.setdefault(case.run, {})[number] = error
+                self.damaged.setdefault(hosted.run, {})[number] = error
         return found
 
-    def wanted(self, case: Case) -> Iterator[int]:
+    def wanted(self, hosted: HostedRun) -> Iterator[int]:
         """Give shards of a run to take; whoever takes one says so by `took`."""
         now = time.monotonic()
-        held = self._held.get(case.run, {})
-        numbers = [one for one in held if one not in case.here and case.can_serve(one)]
+        held = self._held.get(hosted.run, {})
+        numbers = [one for one in held if one not in hosted.here and hosted.can_serve(one)]
         random.shuffle(numbers)
         for number in numbers:
             known = held[number]
             is_free = known is None or not known.agent or known.agent == self._agent
             if not is_free and known is not None and not self.heartbeats.is_presumed_dead(known.agent):
-                self._free.pop((case.run, number), None)
+                self._free.pop((hosted.run, number), None)
                 continue
-            since = self._free.setdefault((case.run, number), now)
+            since = self._free.setdefault((hosted.run, number), now)
             if self._may_have_more():
                 yield number
             elif not is_free and now > since:
                 # Those whose share it is may have come just now, and do not know yet that its holder is dead. They get
                 # it when nothing is out there.
-                del self._free[case.run, number]
+                del self._free[hosted.run, number]
                 yield number
             elif now - since > self._ttl:
                 # The others may not have the services that it needs.
@@ -108,21 +108,21 @@ class Shares:
         """Say how many shards others should have and have not."""
         return sum(max(0, self._least - count) for count in self._others.values())
 
-    def took(self, case: Case, number: int) -> None:
+    def took(self, hosted: HostedRun, number: int) -> None:
         """Count a shard that was taken."""
         if self._mine < self._most:
             # One that was taken only since nobody else did is not left to others again.
-            self._free.pop((case.run, number), None)
+            self._free.pop((hosted.run, number), None)
         self._mine += 1
         self._left -= 1
 
-    def surplus(self, case: Case) -> list[int]:
+    def surplus(self, hosted: HostedRun) -> list[int]:
         """Give shards to leave to others that have come: those at which nothing is out, and that others can serve.
 
         Others that are too many are marked: they take on no calls as long as there are others here. Those that are kept
         have their part of the work: calls that are out, and calls that are ready.
         """
-        mine = [shard for number, shard in case.here.items() if (case.run, number) not in self._free]
+        mine = [shard for number, shard in hosted.here.items() if (hosted.run, number) not in self._free]
         many = min(len(mine), max(self._mine - self._most, int(self._is_to_give())))
         self._mine -= many
         mine.sort(key=lambda shard: (shard.calls.is_none_out, -len(shard.calls.waiting)))
@@ -149,7 +149,7 @@ def about_this(offers: Offers) -> dict[str, Any]:
     }
 
 
-def _is_able(entry: Entry, cases: Mapping[str, Case]) -> bool:
+def _is_able(entry: Entry, runs: Mapping[str, HostedRun]) -> bool:
     """Return whether an agent's heartbeat names this format and a service of any of these runs."""
     try:
         about = heartbeat_from_value(entry.value)
@@ -160,7 +160,9 @@ def _is_able(entry: Entry, cases: Mapping[str, Case]) -> bool:
     services = about.get("services")
     if about.get("trusts_all") or not isinstance(services, dict):
         return True
-    return not cases or any(services.get(name) == mark for case in cases.values() for name, mark in case.marks.items())
+    return not runs or any(
+        services.get(name) == mark for hosted in runs.values() for name, mark in hosted.marks.items()
+    )
 
 
 def _is_gone(told: object) -> bool:

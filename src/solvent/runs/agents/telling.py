@@ -51,7 +51,7 @@ class Told(str):
 
 
 class Teller:
-    """Puts what happens to places and runs into words."""
+    """Puts what happens to shards and runs into words."""
 
     def __init__(self, tell: Callable[[Told], None]) -> None:
         self._tell = tell

@@ -108,7 +108,7 @@ class Doubts:
     def __init__(
         self, store: Store, needs: Sequence[Mapping[str, str]] = (), *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`needs`: the services of each place of the run."""
+        """`needs`: the services of each shard of the run."""
         self._store = store
         self._needs = needs
         #: What those who are there do not offer of it.

@@ -57,9 +57,9 @@ class AgentMetrics:
         """Look at an agent whenever the numbers are read."""
         gauge = self.metrics.gauge
         gauge("solvent_turns_total", "Turns that the agent has made.", lambda: agent.turns, kind="counter")
-        gauge("solvent_runs", "Runs that the agent takes part in.", lambda: len(agent.cases))
+        gauge("solvent_runs", "Runs that the agent takes part in.", lambda: len(agent.runs))
         says = "Shards that the agent has: leases it holds."
-        gauge("solvent_shards", says, lambda: sum(len(one.here) for one in list(agent.cases.values())))
+        gauge("solvent_shards", says, lambda: sum(len(one.here) for one in list(agent.runs.values())))
         gauge("solvent_queue_length", "What waits to be taken or called.", lambda: _queues(agent), "queue")
 
     def observer(self) -> CallObserver:
@@ -191,7 +191,7 @@ def _measured(name: str, do: Callable[..., Any], metrics: AgentMetrics) -> Calla
 
 def _queues(agent: Agent) -> list[tuple[tuple[str], int]]:
     """Give how much has come and is not taken, and how many calls wait for a thread."""
-    calls = sum(one.waiting for one in list(agent.cases.values()))
+    calls = sum(one.waiting for one in list(agent.runs.values()))
     return [(("answers",), agent.waiting()), (("calls",), calls)]
 
 

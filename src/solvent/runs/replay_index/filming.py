@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.errors import RecordProblem
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.replaying import refuse_code
 from solvent.runs.embedded import EmbeddedRun
@@ -42,9 +42,9 @@ def film_shard(store: Store, run: str, shard: int, film: Film) -> str:
     if not 0 <= shard < record.shards:
         raise RecordProblem("R401", f"the run `{run}` has no shard {shard}", hint=f"it has {record.shards}, from 0 on")
     refuse_code(run, workflow_of(store, record), Offers({}))
-    case = Case(store, "film", record, Offers({}), jobs=None)
+    hosted = HostedRun(store, "film", record, Offers({}), jobs=None)
     film.at = record.created
-    case.again(shard, film)
+    hosted.again(shard, film)
     return ""
 
 

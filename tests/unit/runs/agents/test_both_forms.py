@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import report_of
@@ -57,8 +57,8 @@ def test_shards_come_to_the_same_as_one_process(seed: int, tmp_path: Path) -> No
         record = submit(store, "r1", workflow, None, max_shards=5)
         run_by_agents(store, "r1", offers, many=2)
         found = report_of(store, record, workflow)
-        case = Case(store, "looks", record, offers, jobs=None)
-        parts = [case.closed(case.again(number), store) for number in range(record.shards)]
+        hosted = HostedRun(store, "looks", record, offers, jobs=None)
+        parts = [hosted.closed(hosted.again(number), store) for number in range(record.shards)]
     assert record.shards > 1
     assert found is not None
     assert (found.results, found.states) == (expected.results, expected.states)

@@ -9,7 +9,7 @@ import pytest
 
 from solvent.errors import StoreError
 from solvent.lang.molecule import Symbol
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.messages import Message, Writer, addressed, dealt
@@ -63,10 +63,10 @@ def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_pa
     second, first = task_symbol("second"), task_symbol("first")
     with store_at(tmp_path) as store:
         plan, came = submit(store, "r1", FLOW, {}, max_shards=8), SimpleQueue[Any]()
-        cases = [Case(store, name, plan, offers_of([FLOW]), jobs=1) for name in ("one", "two")]
-        number = cases[0]._where[second]
-        assert cases[0]._where[first] != number
-        shard = cases[0].take(number, Heartbeats(store), came)
+        hosted_runs = [HostedRun(store, name, plan, offers_of([FLOW]), jobs=1) for name in ("one", "two")]
+        number = hosted_runs[0]._where[second]
+        assert hosted_runs[0]._where[first] != number
+        shard = hosted_runs[0].take(number, Heartbeats(store), came)
         assert shard is not None
         shard.hear([said(store, 1, number, Symbol("PASS"), second, first, 0, molecule_of(1))])
         kept(shard)
@@ -76,12 +76,12 @@ def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_pa
         while not shard.is_idle:
             shard.take(came.get(timeout=200))
             kept(shard)
-        cases[0].release(number)
-        again = cases[1].take(number, Heartbeats(store), came)
+        hosted_runs[0].release(number)
+        again = hosted_runs[1].take(number, Heartbeats(store), came)
         assert again is not None
-        assert cases[1].closed(again, store).states == cases[0].closed(shard, store).states
-        for case in cases:
-            case.close()
+        assert hosted_runs[1].closed(again, store).states == hosted_runs[0].closed(shard, store).states
+        for hosted in hosted_runs:
+            hosted.close()
 
 
 def test_who_goes_on_after_a_record_of_which_the_store_said_nothing_loses_no_call(
@@ -91,11 +91,11 @@ def test_who_goes_on_after_a_record_of_which_the_store_said_nothing_loses_no_cal
     flow = workflow(Task("t", "add", (Value(1),)))
     with store_at(tmp_path) as store:
         plan, came = submit(store, "r1", flow, {}), SimpleQueue[Any]()
-        case = Case(store, "one", plan, offers_of([flow]), jobs=1)
-        shard = case.take(0, Heartbeats(store), came)
+        hosted = HostedRun(store, "one", plan, offers_of([flow]), jobs=1)
+        shard = hosted.take(0, Heartbeats(store), came)
         assert shard is not None
         kept(shard)
-        case.set_adrift()
+        hosted.set_adrift()
 
         def unheard(*arguments: Any, **options: Any) -> int:
             append(*arguments, **options)
@@ -105,11 +105,11 @@ def test_who_goes_on_after_a_record_of_which_the_store_said_nothing_loses_no_cal
         with monkeypatch.context() as patched:
             patched.setattr(store, "append", unheard)
             with pytest.raises(StoreError):
-                case.take(0, Heartbeats(store), came)
-        again = case.take(0, Heartbeats(store), came)
+                hosted.take(0, Heartbeats(store), came)
+        again = hosted.take(0, Heartbeats(store), came)
         assert again is not None
         assert (again.journal.is_resumed, len(again.calls.waiting), again.journal.losses.total()) == (True, 0, 0)
-        case.close()
+        hosted.close()
 
 
 @pytest.mark.parametrize("is_noted", [True, False], ids=["noted", "waiting"])
@@ -118,15 +118,15 @@ def test_calls_that_were_not_made_when_the_store_went_away_keep_no_room(tmp_path
     flow = workflow(*(Task(f"t{number}", "add", (Value(number),)) for number in range(3)))
     with store_at(tmp_path) as store:
         plan, came = submit(store, "r1", flow, {}, max_shards=1), SimpleQueue[Any]()
-        case = Case(store, "one", plan, offers_of([flow]), jobs=2)
+        hosted = HostedRun(store, "one", plan, offers_of([flow]), jobs=2)
         for _ in range(3):
-            shard = case.take(0, Heartbeats(store), came)
+            shard = hosted.take(0, Heartbeats(store), came)
             assert shard is not None
             shard.settle()
             if is_noted:
-                case.admit()
-            case.set_adrift()
-        shard = case.take(0, Heartbeats(store), came)
+                hosted.admit()
+            hosted.set_adrift()
+        shard = hosted.take(0, Heartbeats(store), came)
         assert shard is not None
-        assert (case.admit(), len(shard.calls.waiting)) == ({shard}, 1)
-        case.close()
+        assert (hosted.admit(), len(shard.calls.waiting)) == ({shard}, 1)
+        hosted.close()

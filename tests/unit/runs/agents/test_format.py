@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from solvent.hocl.process_settings import deep_stack
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.looking import see_run
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.shards import submit
@@ -53,7 +53,7 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
         _load(store)
     plan = record_of(store, "r1")
     assert plan is not None
-    case = Case(store, "test", plan, Offers({}), jobs=None)
+    hosted = HostedRun(store, "test", plan, Offers({}), jobs=None)
     said: dict[tuple[int, int], list[Any]] = {}
     tell = Execution.tell
 
@@ -65,7 +65,7 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
     monkeypatch.setattr(Execution, "tell", heard)
     with deep_stack():
         for number in range(plan.shards):
-            case.again(number)
+            hosted.again(number)
     written: dict[tuple[int, int], dict[int, Any]] = {}
     for record in store.read(messages_of("r1")):
         for to, one in dealt(record, range(plan.shards)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import report_of
@@ -69,7 +69,7 @@ def failing(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let something of the run `odd` raise what nobody expects."""
 
     def fail(self: Any, *arguments: Any, **options: Any) -> Any:
-        run = self.run if isinstance(self, Case) else self.mailbox.run
+        run = self.run if isinstance(self, HostedRun) else self.mailbox.run
         if run == "odd":
             raise ZeroDivisionError("an oddity \udce9")
         return method(self, *arguments, **options)
@@ -92,7 +92,7 @@ def test_a_fault_ends_its_run_and_no_agent(store: Store, monkeypatch: pytest.Mon
 
 def test_a_fault_beside_the_places_of_a_run_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong while an agent looks for shards ends neither the run, which has what it needs, nor the agent."""
-    monkeypatch.setattr(Case, "forget_messages", failing(Case.forget_messages))
+    monkeypatch.setattr(HostedRun, "forget_messages", failing(HostedRun.forget_messages))
     with AgentsHere(store) as agents:
         submit(store, "odd", adaptive(), {})
         assert end_of(store, "odd").state == "done"

@@ -1,4 +1,4 @@
-"""How workflows are divided into places."""
+"""How workflows are divided into shards."""
 
 from __future__ import annotations
 
@@ -30,43 +30,43 @@ def workflows(draw: st.DrawFn) -> Workflow:
 
 
 @given(workflows(), st.integers(1, 5))
-def test_each_task_has_one_place(flow: Workflow, max_places: int) -> None:
-    """Every task is at exactly one place, no place is empty, and there are not more than asked for."""
-    places = divided(flow, max_places)
-    assert sorted(name for names in places for name in names) == sorted(task.name for task in flow.tasks)
-    assert all(places)
-    assert len(places) <= max_places
+def test_each_task_has_one_place(flow: Workflow, max_shards: int) -> None:
+    """Every task is at exactly one shard, no shard is empty, and there are not more than asked for."""
+    shards = divided(flow, max_shards)
+    assert sorted(name for names in shards for name in names) == sorted(task.name for task in flow.tasks)
+    assert all(shards)
+    assert len(shards) <= max_shards
 
 
 @given(workflows(), st.integers(1, 5))
-def test_what_an_alternative_watches_is_together(flow: Workflow, max_places: int) -> None:
+def test_what_an_alternative_watches_is_together(flow: Workflow, max_shards: int) -> None:
     """The rule that applies an alternative sees all tasks that it watches."""
-    where = {name: number for number, names in enumerate(divided(flow, max_places)) for name in names}
+    where = {name: number for number, names in enumerate(divided(flow, max_shards)) for name in names}
     for alternative in flow.alternatives:
         assert len({where[name] for name in alternative.watched}) == 1
 
 
 @given(workflows(), st.integers(1, 5))
-def test_everybody_divides_alike(flow: Workflow, max_places: int) -> None:
+def test_everybody_divides_alike(flow: Workflow, max_shards: int) -> None:
     """Where a plan has no division agents divide by themselves, so they must come to the same, in the same order."""
-    assert divided(flow, max_places) == divided(flow, max_places)
+    assert divided(flow, max_shards) == divided(flow, max_shards)
 
 
 @given(workflows(), st.integers(2, 5), st.data())
-def test_a_place_needs_what_one_agent_offers(flow: Workflow, max_places: int, data: st.DataObject) -> None:
-    """Where it matters who offers which service, somebody can do all tasks of a place that need not be together."""
+def test_a_place_needs_what_one_agent_offers(flow: Workflow, max_shards: int, data: st.DataObject) -> None:
+    """Where it matters who offers which service, somebody can do all tasks of a shard that need not be together."""
     agents = st.frozensets(st.sampled_from("xyz"), min_size=1)
     tasks = tuple(replace(one, service=data.draw(st.sampled_from("ab"))) for one in flow.tasks)
     offered = {name: data.draw(agents) for name in "ab"}
     flow = Workflow("w", tasks, (Service("a"), Service("b")))
-    places = divided(flow, max_places, offered)
-    assert sorted(name for names in places for name in names) == sorted(task.name for task in flow.tasks)
-    for names in places:
+    shards = divided(flow, max_shards, offered)
+    assert sorted(name for names in shards for name in names) == sorted(task.name for task in flow.tasks)
+    for names in shards:
         assert frozenset.intersection(*(offered[flow.by_name[one].service] for one in names))
 
 
 def test_chains_are_not_torn_apart() -> None:
-    """A task that waits for one other, which passes to nobody else, is at the same place."""
+    """A task that waits for one other, which passes to nobody else, is at the same shard."""
     chains = [
         Task(f"{chain}{step}", "add", (Result(f"{chain}{step - 1}"),) if step else (Value(1),))
         for chain in "abc"
@@ -79,12 +79,12 @@ def test_chains_are_not_torn_apart() -> None:
 
 def test_what_can_run_at_the_same_time_is_apart() -> None:
     """Tasks that wait for nobody are dealt out."""
-    places = divided(workflow(*(Task(f"T{one}", "add", (Value(1),)) for one in range(6))), 3)
-    assert [len(names) for names in places] == [2, 2, 2]
+    shards = divided(workflow(*(Task(f"T{one}", "add", (Value(1),)) for one in range(6))), 3)
+    assert [len(names) for names in shards] == [2, 2, 2]
 
 
 def test_what_waits_for_another_is_near_it() -> None:
-    """A task that takes two results of one place is there, where that makes no place much larger."""
+    """A task that takes two results of one shard is there, where that makes no shard much larger."""
     ends = [Task(f"{side}{one}", "add", (Value(1),)) for one in range(2) for side in "ab"]
     pairs = [Task(f"{side}sum", "add", (Result(f"{side}0"), Result(f"{side}1"))) for side in "ba"]
     assert divided(workflow(*ends, *pairs), 2) == [["a0", "a1", "asum"], ["b0", "b1", "bsum"]]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.runs.agents.agent import Agent
-from solvent.runs.agents.case import Case
 from solvent.runs.agents.ending import Endings
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.refusing import ALL, Refusals, refused
 from solvent.runs.agents.shards import is_closed, standings, submit
@@ -33,19 +33,19 @@ class Rig:
         self.store = store
         self.told: list[str] = []
         submit(store, "r1", adaptive(), {}, max_shards=1)
-        self.cases: list[Case] = []
+        self.hosted_runs: list[HostedRun] = []
 
-    def case(self, agent: str) -> Case:
+    def hosted(self, agent: str) -> HostedRun:
         """Give the run, as an agent has it."""
         plan = record_of(self.store, "r1")
         assert plan is not None
-        self.cases.append(Case(self.store, agent, plan, offers_of([adaptive()]), jobs=1))
-        return self.cases[-1]
+        self.hosted_runs.append(HostedRun(self.store, agent, plan, offers_of([adaptive()]), jobs=1))
+        return self.hosted_runs[-1]
 
-    def take(self, case: Case) -> Execution:
+    def take(self, hosted: HostedRun) -> Execution:
         """Let an agent take the shard, as if who has it were dead."""
         self.store.delete(key_of("r1", "lease", 0))
-        shard = case.take(0, Heartbeats(self.store), SimpleQueue[Any]())
+        shard = hosted.take(0, Heartbeats(self.store), SimpleQueue[Any]())
         assert shard is not None
         return shard
 
@@ -56,62 +56,62 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     with store_at(tmp_path) as store:
         found = Rig(store)
         yield found
-        for case in found.cases:
-            case.close()
+        for hosted in found.hosted_runs:
+            hosted.close()
 
 
 @pytest.mark.parametrize("is_taken", [True, False])
 def test_only_who_has_a_place_ends_its_run(rig: Rig, *, is_taken: bool) -> None:
     """One that was stopped, and finds something wrong at a shard that another agent has by now, ends nothing."""
-    case = rig.case("old")
-    shard = rig.take(case)
+    hosted = rig.hosted("old")
+    shard = rig.take(hosted)
     if is_taken:
         # Its journal has what the other one opened it with, and its lease is the other's.
         rig.store.append(journal_of("r1", 0), b"\x90")
-    Endings(rig.store, Teller(rig.told.append)).fail(case, shard, ZeroDivisionError("odd"))
+    Endings(rig.store, Teller(rig.told.append)).fail(hosted, shard, ZeroDivisionError("odd"))
     assert (not existing(rig.store, "r1").has_ended) == is_taken
-    assert not case.here
+    assert not hosted.here
     assert ("is another agent's now" in rig.told[0]) == is_taken
 
 
 def test_a_place_that_was_taken_again_is_not_dropped_with_what_was_before(rig: Rig) -> None:
     """What an agent lost, and has taken anew since, stays when the old one is dropped."""
-    case = rig.case("one")
-    old = rig.take(case)
-    case.drop(old)
-    new = case.take(0, Heartbeats(rig.store), SimpleQueue[Any]())
-    case.drop(old)
-    assert case.here == {0: new}
+    hosted = rig.hosted("one")
+    old = rig.take(hosted)
+    hosted.drop(old)
+    new = hosted.take(0, Heartbeats(rig.store), SimpleQueue[Any]())
+    hosted.drop(old)
+    assert hosted.here == {0: new}
 
 
 def test_what_is_opened_again_is_opened_in_a_new_epoch(rig: Rig) -> None:
     """An agent that drops a shard, and has the lease still, takes it with the next epoch."""
-    case = rig.case("one")
-    shard = rig.take(case)
+    hosted = rig.hosted("one")
+    shard = rig.take(hosted)
     before = rig.store.get(key_of("r1", "lease", 0))
-    case.drop(shard)
-    assert case.take(0, Heartbeats(rig.store), SimpleQueue[Any]()) is not None
+    hosted.drop(shard)
+    assert hosted.take(0, Heartbeats(rig.store), SimpleQueue[Any]()) is not None
     assert rig.store.get(key_of("r1", "lease", 0)) != before
 
 
 def test_a_place_whose_lease_is_another_s_is_lost(rig: Rig) -> None:
     """Who looks which places it still has sees it by the lease, also if the journal is not opened yet."""
-    case = rig.case("old")
-    shard = rig.take(case)
-    assert case.lost() == []
+    hosted = rig.hosted("old")
+    shard = rig.take(hosted)
+    assert hosted.lost() == []
     rig.store.put(key_of("r1", "lease", 0), b"\x82\xa6holder\xa3new\xa5epoch\x02")
-    assert case.lost() == [shard]
+    assert hosted.lost() == [shard]
 
 
 def test_a_place_that_is_closed_stays_so(rig: Rig) -> None:
     """Whatever is told of it later, and whoever takes it: a run that is over ends when all its places are closed."""
-    case = rig.case("one")
-    shard = rig.take(case)
-    case.publish()
-    case.tell(shard)
+    hosted = rig.hosted("one")
+    shard = rig.take(hosted)
+    hosted.publish()
+    hosted.tell(shard)
     assert is_closed(standings(rig.store, "r1"), 1)
-    case.release(0)
-    other = rig.case("two")
+    hosted.release(0)
+    other = rig.hosted("two")
     assert other.take(0, Heartbeats(rig.store), SimpleQueue[Any]()) is not None
     other.publish()
     assert is_closed(standings(rig.store, "r1"), 1)
@@ -119,25 +119,25 @@ def test_a_place_that_is_closed_stays_so(rig: Rig) -> None:
 
 def test_who_has_lost_a_place_does_not_close_it(rig: Rig) -> None:
     """The one that another agent has taken is dropped, and nothing is said of it."""
-    case = rig.case("one")
-    rig.take(case)
+    hosted = rig.hosted("one")
+    rig.take(hosted)
     rig.store.append(journal_of("r1", 0), b"\x90")
-    case.publish()
-    assert not case.here
+    hosted.publish()
+    assert not hosted.here
     assert not is_closed(standings(rig.store, "r1"), 1)
 
 
 def test_nothing_is_noted_of_a_run_that_is_over(rig: Rig) -> None:
     """An answer that comes together with the news of the end is not in the journal: what follows it did not happen."""
     agent = Agent(rig.store, "one", offers_of([adaptive()]))
-    case = rig.case("one")
-    shard = rig.take(case)
+    hosted = rig.hosted("one")
+    shard = rig.take(hosted)
     before = rig.store.last(journal_of("r1", 0))
     end(rig.store, "r1", "cancelled")
-    agent.cases["r1"] = case
+    agent.runs["r1"] = hosted
     agent._read({})
-    assert not case.here
-    agent._do({shard: case})
+    assert not hosted.here
+    agent._do({shard: hosted})
     assert rig.store.last(journal_of("r1", 0)) == before
 
 
@@ -154,7 +154,7 @@ def test_refusals_are_said_once_and_read_by_others(rig: Rig) -> None:
 
 def test_a_run_is_hopeless_when_nobody_is_left(rig: Rig) -> None:
     """Those that are alive, have the services and have not said that they cannot are waited for."""
-    case = rig.case("one")
+    hosted = rig.hosted("one")
     one, two = (Refusals(rig.store, name, Teller(rig.told.append)) for name in ("one", "two"))
     agents = [Agent(rig.store, name, offers_of([adaptive()])) for name in ("one", "two")]
     agents.append(Agent(rig.store, "poor", offers_of([])))
@@ -162,13 +162,13 @@ def test_a_run_is_hopeless_when_nobody_is_left(rig: Rig) -> None:
         agent._heartbeat.start()
     heartbeats = Heartbeats(rig.store)
     heartbeats.look()
-    assert one.hopeless(case, heartbeats.alive()) == ""
+    assert one.hopeless(hosted, heartbeats.alive()) == ""
     one.say("r1", 0, ZeroDivisionError("odd"))
-    assert one.hopeless(case, heartbeats.alive()) == ""
+    assert one.hopeless(hosted, heartbeats.alive()) == ""
     two.say("r1", ALL, ZeroDivisionError("even"))
-    assert "ZeroDivisionError: odd" in one.hopeless(case, heartbeats.alive())
-    assert two.hopeless(case, heartbeats.alive()) == ""
+    assert "ZeroDivisionError: odd" in one.hopeless(hosted, heartbeats.alive())
+    assert two.hopeless(hosted, heartbeats.alive()) == ""
     one.forget("r1")
-    assert one.hopeless(case, heartbeats.alive()) == ""
+    assert one.hopeless(hosted, heartbeats.alive()) == ""
     for agent in agents:
         agent._heartbeat.stop()

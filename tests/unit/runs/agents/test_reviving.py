@@ -10,7 +10,7 @@ import pytest
 import solvent
 from solvent.errors import RecordProblem
 from solvent.lang.molecule import Symbol
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import Offers, offers_of
 from solvent.runs.agents.reviving import announce, lost_tasks, revive
 from solvent.runs.agents.shards import submit
@@ -64,9 +64,9 @@ def fail_by_death(store: Store, flow: Workflow, *, deaths: int = 1) -> RunRecord
     """Let agents die, one after the other, when they have made the calls that can be made; others find that."""
     plan = submit(store, "r1", flow, {}, max_shards=8)
     for _ in range(deaths):
-        case, came = Case(store, "dead", plan, offers_of([flow]), jobs=1), SimpleQueue[Any]()
+        hosted, came = HostedRun(store, "dead", plan, offers_of([flow]), jobs=1), SimpleQueue[Any]()
         for number in range(plan.shards):
-            place = case.take(number, Heartbeats(store), came)
+            place = hosted.take(number, Heartbeats(store), came)
             assert place is not None
             kept(place)
             while not came.empty():
@@ -74,8 +74,8 @@ def fail_by_death(store: Store, flow: Workflow, *, deaths: int = 1) -> RunRecord
                 if answer.failure is not None:
                     place.take(answer)
                     kept(place)
-            case._leases[number].release()
-        case.close()
+            hosted._leases[number].release()
+        hosted.close()
     CALLS.clear()
     assert run_by_agents(store, "r1", offers_of([flow])).state == "failed"
     return existing(store, "r1")

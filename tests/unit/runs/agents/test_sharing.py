@@ -9,7 +9,7 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from solvent.runs.agents.case import Case
+from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.agents.sharing import Shares
@@ -38,7 +38,7 @@ def test_places_are_shared_with_those_whose_heartbeat_moves(tmp_path: Path, *, i
     """Free places are shared with the agents whose heartbeats move, and not with those whose have stopped."""
     flow, now = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4))), [0.0]
     with store_at(tmp_path) as store:
-        case = Case(store, "me", submit(store, "r1", flow, {}, max_shards=4), offers_of([flow]), jobs=1)
+        hosted = HostedRun(store, "me", submit(store, "r1", flow, {}, max_shards=4), offers_of([flow]), jobs=1)
         shares, taken = Shares(store, "me", TTL), []
         shares.heartbeats = Heartbeats(store, ttl=TTL, clock=lambda: now[0])
         for look in range(4):
@@ -46,11 +46,11 @@ def test_places_are_shared_with_those_whose_heartbeat_moves(tmp_path: Path, *, i
             for agent in ("one", "two", "three"):
                 if is_alive or not look:
                     beat(store, agent, look)
-            shares.look({"r1": case})
-            for number in shares.wanted(case):
-                shares.took(case, number)
-                case.here[number] = None  # type: ignore[assignment]
-            taken.append(len(case.here))
+            shares.look({"r1": hosted})
+            for number in shares.wanted(hosted):
+                shares.took(hosted, number)
+                hosted.here[number] = None  # type: ignore[assignment]
+            taken.append(len(hosted.here))
         assert taken == [1, 1, 1, wanted]
 
 
@@ -62,11 +62,11 @@ def test_agents_that_cannot_help_get_no_share(tmp_path: Path, odd: dict[str, Any
     """Nothing is left to an agent that must not have a part in the run, or whose process is seen to be dead."""
     flow = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4)))
     with store_at(tmp_path) as store:
-        case = Case(store, "me", submit(store, "r1", flow, {}, max_shards=4), offers_of([flow]), jobs=1)
+        hosted = HostedRun(store, "me", submit(store, "r1", flow, {}, max_shards=4), offers_of([flow]), jobs=1)
         beat(store, "other", 1, **odd)
         shares, taken = Shares(store, "me", TTL), list[int]()
-        shares.look({"r1": case})
-        for number in shares.wanted(case):
-            shares.took(case, number)
+        shares.look({"r1": hosted})
+        for number in shares.wanted(hosted):
+            shares.took(hosted, number)
             taken.append(number)
     assert len(taken) == wanted

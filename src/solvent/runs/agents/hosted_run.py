@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Service, Workflow
 
 
-class Case:
+class HostedRun:
     """A run at an agent."""
 
     def __init__(
@@ -349,4 +349,4 @@ def _position_in(data: bytes) -> int:
         return 0
 
 
-__all__ = ["Case", "number_of"]
+__all__ = ["HostedRun", "number_of"]
