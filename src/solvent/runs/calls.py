@@ -185,7 +185,7 @@ class Calls:
         self.awaited: OpenCall | None = None
         self.answers = answers
         self._journal = journal
-        self._room = room
+        self.room = room
         self._is_shared = is_shared
         self._policies = {one.name: one.policy for one in services}
         self._counts: Counter[tuple[str, int | None]] = Counter()
@@ -234,8 +234,8 @@ class Calls:
             self.waiting[key] = call
             if call.is_cancelled:
                 self.admit(call)
-            elif self._room is not None:
-                self._room.wait(call)
+            elif self.room is not None:
+                self.room.wait(call)
 
     def _adopt(self, planned: OpenCall, call: OpenCall | None) -> bool:
         """Go on with a call that is out, if it is."""
@@ -310,7 +310,7 @@ class Calls:
         if self._is_shared:
             failure = failure or self._unfit(value)
             attempts += self._journal.attempts[call.key]
-            self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
+        self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
         failure = self.note(Answer(call, value, failure, attempts))
         # A value that memory does not hold twice must be gone when the run goes on without it.
         return Answer(call, value if failure is None else None, failure, attempts)
@@ -359,8 +359,8 @@ class Calls:
 
     def end_room(self, call: OpenCall, *, is_done: bool = False) -> None:
         """Make room for other calls."""
-        if self._room is not None:
-            self._room.end(call, is_done=is_done)
+        if self.room is not None:
+            self.room.end(call, is_done=is_done)
 
     # --- Giving up.
 

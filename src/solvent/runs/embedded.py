@@ -1,8 +1,9 @@
 """Runs a workflow in this process: its molecules react here, its services are called in threads or processes.
 
-The loop is short: react until nothing is possible without an answer, keep what was noted, hand every new call to the
-`Caller`, wait for an answer, react again. Where the run is recorded, a commit takes about as long as a task's
-reactions: so what is to be noted waits a moment while there are further answers to take, and is noted together.
+The loop is short: react until nothing is possible without an answer, keep what was noted, hand new calls to the
+`Caller`, wait for an answer, react again. Where the run is recorded, a commit takes longer than a task's reactions: all
+answers that have come meanwhile are noted together. And only calls that can run soon are noted and made: of the others
+nothing is written, so whoever resumes the run knows that they were never begun.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine.reaction import Stopped
 from solvent.errors import Interrupted, LimitReached, ReactionFailed, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
+from solvent.runs.call_queue import CallQueue
 from solvent.runs.calls import Again, NoCaller
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS, bound
@@ -44,9 +46,6 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 LOOK_EVERY = 0.1
-MAX_CALLS_TOGETHER = 200
-MAX_SECONDS_TOGETHER = 0.05
-"""How many calls wait for each other, and how long, so that they, and answers, are noted together."""
 _MAX_NAMED = 5
 
 
@@ -96,7 +95,7 @@ class EmbeddedRun:
         self._should_stop = should_stop
         self._max_seconds = max_seconds
         self._began = 0.0
-        self._waiting_since = 0.0
+        self._queue: CallQueue | None = None
 
     @property
     def solution(self) -> Solution:
@@ -139,17 +138,15 @@ class EmbeddedRun:
             yield NoCaller()
         else:
             with self._caller() as caller:
+                if self.execution.journal.is_kept and caller.executor is None:
+                    self._queue = CallQueue(self.execution.workflow.services, caller)
+                    self.execution.calls.room = self._queue
                 yield caller
 
     def _go_on(self) -> None:
         execution = self.execution
         while not execution.report.ended_by:
-            if not self._may_wait():
-                if execution.calls.waiting and execution.journal.is_read_only:
-                    raise Stopped
-                execution.admit_all()
-                execution.journal.commit()
-                execution.begin_calls()
+            self._begin_calls()
             if not execution.calls.out and not execution.signals.are_awaited(execution.solution):
                 return
             if self._must_stop():
@@ -157,18 +154,19 @@ class EmbeddedRun:
             self._wait()
             execution.settle()
 
-    def _may_wait(self) -> bool:
-        """Tell whether there are further answers to take before anything is noted."""
+    def _begin_calls(self) -> None:
+        """Keep what was noted, and make the calls that there is room for."""
         execution = self.execution
-        if self._answers.empty() or len(execution.calls.waiting) >= MAX_CALLS_TOGETHER or not execution.journal.is_kept:
-            self._waiting_since = 0.0
-            return False
-        now = time.monotonic()
-        self._waiting_since = self._waiting_since or now
-        if now - self._waiting_since < MAX_SECONDS_TOGETHER:
-            return True
-        self._waiting_since = 0.0
-        return False
+        if execution.calls.waiting and execution.journal.is_read_only:
+            raise Stopped
+        if self._queue is None:
+            execution.admit_all()
+        else:
+            self._queue.admit()
+        execution.journal.commit()
+        execution.begin_calls()
+        if self._queue is not None:
+            self._queue.go()
 
     def _wait(self) -> None:
         """Take the answers that have come, or wait a moment for one, or for the next signal."""
@@ -185,8 +183,9 @@ class EmbeddedRun:
             execution.take(answers.get(timeout=seconds))
         except Empty:
             return
-        # Calls that follow begin before further answers are taken: nobody should wait for work.
-        while not (execution.calls.has_plans or execution.report.ended_by or answers.empty()):
+        is_kept = execution.journal.is_kept
+        # Unless a commit is due before, calls that follow begin before further answers are taken.
+        while not (execution.report.ended_by or answers.empty()) and (is_kept or not execution.calls.has_plans):
             execution.take(answers.get())
 
     def _must_stop(self) -> bool:

@@ -202,6 +202,11 @@ class Caller:
         """Return whether calls of a service may claim resources."""
         return self.lender is not None and service.name in self.lender.services
 
+    @property
+    def jobs(self) -> int:
+        """How many calls of plain functions run at the same time."""
+        return self.threads.jobs if self.processes is None else self.processes.jobs
+
     def is_pooled(self, service: Service) -> bool:
         """Return whether each call of a service needs a thread or worker process; others run all at once."""
         if service.kind == "python":

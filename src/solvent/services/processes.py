@@ -286,7 +286,7 @@ class Processes:
         if depth_here() >= MAX_DEPTH:
             hint = "run the inner workflow without worker processes"
             raise WorkflowProblem("W191", f"worker processes are {MAX_DEPTH} deep already", hint=hint)
-        self._jobs = jobs or os.cpu_count() or 1
+        self.jobs = jobs or os.cpu_count() or 1
         self._functions: list[bytes] = []
         self._function_numbers: dict[bytes, int] = {}
         self._inbox: deque[tuple[str, Any]] = deque()
@@ -441,7 +441,7 @@ class Processes:
             self._selector.unregister(worker.calls)
 
     def _add_workers(self) -> None:
-        wanted = min(self._jobs, len(self._waiting) + sum(bool(one.given) for one in self._workers))
+        wanted = min(self.jobs, len(self._waiting) + sum(bool(one.given) for one in self._workers))
         while len(self._workers) < wanted:
             try:
                 worker = WorkerProcess()

@@ -15,6 +15,7 @@ from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallAnswered, CallFailed
 from solvent.runs.journal import Journal
 from solvent.runs.kept import MIN_BLOB_BYTES
+from solvent.services import cancelled
 from solvent.store import Store, open_store
 from solvent.workflows.model import Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
@@ -234,3 +235,30 @@ def test_an_answer_that_does_not_fit_takes_no_others_with_it(store: Store, monke
     report = run(store, "runs/full/journal", workflow)
     assert report.results == {f"T{n}": str(n) * MIN_BLOB_BYTES for n in range(4)}
     assert len(calls) == 4 + 3
+
+
+def test_only_calls_that_can_run_are_noted(store: Store) -> None:
+    """Of many calls that wait for two threads the record has few: who resumes it knows that the others never began."""
+    begun: list[str] = []
+    repeated: list[bool] = []
+    is_first = True
+
+    def work() -> int:
+        known = solvent.call()
+        assert known is not None
+        begun.append(known.key)
+        repeated.append(known.repeated)
+        while is_first and not cancelled():
+            threading.Event().wait(0.01)
+        return 1
+
+    flow = Workflow("w", tuple(Task(f"t{at}", "work") for at in range(100)), (Service("work", function=work),))
+    report = run(store, "runs/few/journal", flow, jobs=2, should_stop=lambda: len(begun) == 2)
+    assert report.error is not None
+    is_first, known = False, Journal(store, "runs/few/journal", "me", is_read_only=True)
+    known.open()
+    assert 2 <= known.begun.total() <= 3
+    begun.clear()
+    repeated.clear()
+    assert run(store, "runs/few/journal", flow, jobs=2).succeeded
+    assert (len(begun), sum(repeated)) == (100, known.begun.total())

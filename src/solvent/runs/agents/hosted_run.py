@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, StoreError
 from solvent.runs.agents.adrift import Adrift
-from solvent.runs.agents.call_queue import CallQueue
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.shards import MOVED, Standing, shards_of
+from solvent.runs.call_queue import CallQueue
 from solvent.runs.calls import NoCaller
 from solvent.runs.events import MessagesReceived
 from solvent.runs.execution import Execution

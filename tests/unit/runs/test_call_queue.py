@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.lang.molecule import List, Symbol
-from solvent.runs.agents import call_queue as module
-from solvent.runs.agents.call_queue import AHEAD_SECONDS, CallQueue
+from solvent.runs import call_queue as module
+from solvent.runs.call_queue import AHEAD_SECONDS, CallQueue
 from solvent.runs.calls import OpenCall
 from solvent.runs.functions import Request
 from solvent.services import Caller

@@ -69,8 +69,10 @@ class CallQueue:
     """The calls of a run that are ready or out at an agent; for one thread."""
 
     def __init__(self, services: Iterable[Service], caller: Caller) -> None:
-        self._jobs = caller.threads.jobs
-        self._lanes = {one.name: _Lane(one, is_pooled=caller.is_pooled(one)) for one in services}
+        self._jobs = caller.jobs
+        self._lanes = {
+            one.name: _Lane(one, is_pooled=caller.is_pooled(one) and not caller.lends_to(one)) for one in services
+        }
         #: Those of them in which calls wait.
         self._ready: dict[str, _Lane] = {}
         #: The calls that are out: their lanes, how many were when each was noted, and since when it is made.
