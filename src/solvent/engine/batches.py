@@ -108,18 +108,3 @@ def dissolve(solution: Solution) -> None:
         store.forget()
     solution.settled = None
     solution.host = None
-
-
-def pack(solution: Solution) -> None:
-    """Keep only the molecules of a solution in which nothing will happen any more: what the engine needs is larger."""
-    store = solution.settled
-    molecules = store.molecules() if type(store) is Store else []
-    molecules += solution.fresh
-    molecules += solution.waiting.values()
-    for molecule in molecules:
-        if type(molecule) not in ATOMS:
-            for sub in sub_solutions(molecule):
-                pack(sub)
-    dissolve(solution)
-    solution.fresh = molecules
-    solution.inert = True
