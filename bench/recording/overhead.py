@@ -75,7 +75,7 @@ def run_once(workflow: Workflow, expected: list[int], store: Store | None) -> Ro
             held.open()
             report = run.run()
             held.end(report)
-        run.dissolve()
+        run.execution.dissolve()
     seconds, processor = time.perf_counter() - began, time.process_time() - used
     if [report.results[name] for name in workflow.outcomes] != expected:
         raise SystemExit("the results are wrong")

@@ -10,6 +10,7 @@ Each further attempt is noted before it is made.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
 NO_MEMORY = "MemoryError: there is too little memory to record its result"
+MAX_SECONDS_TO_LET_GO = 1.0
+_REFERENCES_HERE = 4
 _NO_POLICY = Policy()
 
 
@@ -312,8 +315,14 @@ class Calls:
             attempts += self._journal.attempts[call.key]
         self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
         failure = self.note(Answer(call, value, failure, attempts))
+        if failure is None:
+            return Answer(call, value, None, attempts)
         # A value that memory does not hold twice must be gone when the run goes on without it.
-        return Answer(call, value if failure is None else None, failure, attempts)
+        if self._is_shared:
+            self._taken[-1] = answer._replace(value=None, failure=failure)
+        if failure.text == NO_MEMORY:
+            _wait_until_let_go(value)
+        return Answer(call, None, failure, attempts)
 
     def _unfit(self, value: Any) -> Failure | None:
         """Say why a result cannot be passed to another machine, if so."""
@@ -399,6 +408,14 @@ class Calls:
         for call in self.out:
             if not call.is_begun:
                 self.end_room(call)
+
+
+def _wait_until_let_go(value: Any) -> None:
+    """Wait a moment for the thread that a value came from: it may not have left the function that handed it over."""
+    until = time.monotonic() + MAX_SECONDS_TO_LET_GO
+    # What is left is here: the answer, the variable that it was unpacked into, and the two arguments.
+    while sys.getrefcount(value) > _REFERENCES_HERE and time.monotonic() < until:
+        time.sleep(0.001)
 
 
 __all__ = ["Again", "Answer", "Answers", "Calls", "NoCaller", "OpenCall", "Room", "Starter"]

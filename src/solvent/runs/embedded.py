@@ -149,8 +149,6 @@ class EmbeddedRun:
             self._begin_calls()
             if not execution.calls.out and not execution.signals.are_awaited(execution.solution):
                 return
-            if self._must_stop():
-                raise Stopped
             self._wait()
             execution.settle()
 
@@ -169,7 +167,15 @@ class EmbeddedRun:
             self._queue.go()
 
     def _wait(self) -> None:
-        """Take the answers that have come, or wait a moment for one, or for the next signal."""
+        """Wait until something has come, and take it; or until calls that wait may be made by now."""
+        while True:
+            if self._must_stop():
+                raise Stopped
+            if self._take() or self.execution.calls.waiting:
+                return
+
+    def _take(self) -> bool:
+        """Take the answers that come within a moment, or the next signal; tell whether there was any."""
         execution, answers = self.execution, self._answers
         seconds = LOOK_EVERY
         due = execution.signals.next_at()
@@ -177,16 +183,17 @@ class EmbeddedRun:
             left = due - execution.seconds
             if left <= 0:
                 execution.signal(*execution.signals.pop())
-                return
+                return True
             seconds = min(left, seconds)
         try:
             execution.take(answers.get(timeout=seconds))
         except Empty:
-            return
+            return False
         is_kept = execution.journal.is_kept
         # Unless a commit is due before, calls that follow begin before further answers are taken.
         while not (execution.report.ended_by or answers.empty()) and (is_kept or not execution.calls.has_plans):
             execution.take(answers.get())
+        return True
 
     def _must_stop(self) -> bool:
         if self._should_stop is not None and self._should_stop():
