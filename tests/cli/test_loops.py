@@ -190,6 +190,79 @@ def test_threads_start_a_join_by_the_first_once_each(tmp_path: Path, text: str) 
     assert (result.code, result.err) == (0, "")
 
 
+CHOOSING = """\
+  K: {service: same, in: [{arrived: one}], split: one, to: {C: "result > 99", D: null}}
+  C: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}]}
+  M: {service: same, in: [{arrived: one}], after: [C, D], join: any}
+"""
+BESIDE_A_BRANCH = f"""\
+tasks:
+  S: {{service: same, in: [0], to: [A, B]}}
+  A: {{service: same, in: [{{arrived: one}}], threads: 2, to: [K]}}
+{CHOOSING}
+  T: {{service: same, in: [{{arrived: one}}], after: [M], join: {{threads: 2}}}}
+  B: {{service: same, in: [{{arrived: one}}]}}
+  J: {{service: same, in: [{{arrived: one}}], after: [T, B], join: JOIN}}
+"""
+EACH_A_ROUND = f"""\
+tasks:
+  S: {{service: same, in: [0], threads: 2, to: [K, B]}}
+{CHOOSING}
+  B: {{service: same, in: [{{arrived: one}}]}}
+  J: {{service: same, in: [{{arrived: one}}], after: [M, B], join: {{first: 2}}}}
+"""
+BEFORE_THE_HEAD = f"""\
+tasks:
+  S: {{service: same, in: [0], threads: 3, to: [K]}}
+{CHOOSING}
+  T: {{service: same, in: [{{arrived: one}}], after: [M], join: {{threads: 3}}}}
+  A: {{service: same, in: [{{arrived: one}}], after: [T]}}
+  B: {{service: same, in: [{{arrived: one}}], after: [T]}}
+  J: {{service: same, in: [{{arrived: one}}], after: [A, B], join: {{first: 1}}}}
+"""
+IN_A_LOOP = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, to: [P, K]}
+  P: {service: same, in: [{arrived: one}], to: [K, J]}
+  K: {service: same, in: [{arrived: one}], join: any, split: one, to: {C: "result > 99", D: null}}
+  C: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}]}
+  M: {service: same, in: [{arrived: one}], after: [C, D], join: any}
+  T: {service: same, in: [{arrived: one}], after: [M], join: {threads: 2}}
+  J: {service: same, in: [{arrived: one}], after: [T], join: {first: 2, cancel: true},
+    again: {to: H, when: "result < 2"}}
+"""
+ALL_TOLD = """\
+tasks:
+  S: {service: same, in: [0], threads: 2, to: [K, B]}
+  K: {service: same, in: [{arrived: one}], split: one, to: {C: "result > 99", F: null}}
+  C: {service: same, in: [{arrived: one}], to: [E, G]}
+  E: {service: same, in: [{arrived: one}]}
+  G: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}], after: [E, G]}
+  F: {service: same, in: [{arrived: one}]}
+  B: {service: same, in: [{arrived: one}]}
+  J: {service: same, in: [{arrived: one}], after: [B, D, F], join: {first: 2}}
+"""
+CHOICES = {
+    "in a branch": (BESIDE_A_BRANCH.replace("JOIN", "{first: 2}"), 1),
+    "in a branch, the rest cancelled": (BESIDE_A_BRANCH.replace("JOIN", "{first: 2, cancel: true}"), 1),
+    "each starts a round": (EACH_A_ROUND, 2),
+    "before all branches": (BEFORE_THE_HEAD, 1),
+    "merged in a loop": (IN_A_LOOP, 2),
+    "one of two branches": (ALL_TOLD, 2),
+}
+
+
+@pytest.mark.parametrize("text, rounds", CHOICES.values(), ids=CHOICES)
+def test_threads_that_choose_before_a_join_by_the_first_all_arrive(tmp_path: Path, text: str, rounds: int) -> None:
+    """What two threads do not choose is not taken for a branch that nothing will come of."""
+    result = solvent("explore", controlled.put(tmp_path, text), "--holds", f"J runs {rounds}", "--holds", "ends done")
+    assert (result.code, result.err) == (0, "")
+
+
 def test_round_with_too_few_arrivals_is_stuck(tmp_path: Path) -> None:
     """Where fewer branches are chosen than the join waits for, the workflow does not end as if it were done."""
     file = controlled.put(tmp_path, _loop("some", SOME, "{first: 2}"))

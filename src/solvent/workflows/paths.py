@@ -1,7 +1,8 @@
 """What follows from the shape of a controlled workflow: who starts it, what leads round, who is upstream of whom.
 
 Skips: who must hear that a way is not taken, whom a synchronizing merge behind it would wait for otherwise.
-So must a join by the first so many that starts several times: its next round begins when all sources have answered.
+So must a join by the first so many that starts several times: its next round begins when all sources have answered. It
+hears only of what is not chosen behind the task before all its branches: a round that does not begin there is none.
 
 In a loop a way out that is not taken now may be taken later. So a task that stays in its loop tells nobody outside, and
 who leaves the loop tells the ends of all other ways out of it. Loops lie in loops: a choice may leave the inner one and
@@ -31,7 +32,7 @@ from solvent.workflows.cycles import components_of
 from solvent.workflows.model import Control
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from solvent.workflows.model import Workflow
 
@@ -147,15 +148,15 @@ class Skips:
         sources: Mapping[str, tuple[str, ...]],
         destinations: Mapping[str, tuple[str, ...]],
         active: Collection[str],
-        rounds: Collection[str] = (),
+        rounds: Mapping[str, str | None],
     ) -> None:
         self.loops = loops
         self._sources = sources
         self._destinations = destinations
         self.merged = _leading_to(active, sources)
         """The arcs that lead to a synchronizing merge."""
-        self.told = self.merged | _leading_to(rounds, sources)
-        """These, and the arcs that lead to a join by the first so many of a round."""
+        self.told = self.merged.union(*(_leading_to([join], sources, head) for join, head in rounds.items()))
+        """These, and the arcs that lead from its head to a join by the first so many of a round."""
         self.merging = {loop for name in (*active, *rounds) for loop in loops.around[name]}
         """The loops that have one inside."""
         self._exits: dict[int, list[Arc]] = {loop: [] for loop in loops.members}
@@ -207,10 +208,13 @@ class Skips:
         return [arc for arc in self._exits[around[silent - 1]] if self.loops.level(task, arc[1]) == silent + 1]
 
 
-def _leading_to(ends: Iterable[str], sources: Mapping[str, tuple[str, ...]]) -> frozenset[Arc]:
+def _leading_to(
+    ends: Collection[str], sources: Mapping[str, tuple[str, ...]], head: str | None = None
+) -> frozenset[Arc]:
+    """Return the arcs that lead to some tasks, back to a head if there is one."""
     told: set[Arc] = set()
     todo = [*ends]
-    seen = set(todo)
+    seen = {*ends, head}
     while todo:
         name = todo.pop()
         for source in sources[name]:
@@ -381,25 +385,78 @@ def paths_of(workflow: Workflow) -> Paths:
     rounds = _answered(controls, known, destinations, loops).intersection(first) if first else set[str]()
     around = loops_of(destinations, starts)
     numbered = numbered_of(rounds, controls, known, destinations, starts, around)
+    nearest = dominators_of(destinations, starts) if rounds else {}
     # Where rounds have no numbers, a skip could overtake a token. A join that cancels the rest leaves none behind, and
-    # outside of loops threads that choose together choose the same.
-    told = [
+    # outside of loops threads that choose together choose the same. Where threads merge behind such a choice, their
+    # skips could not be told apart: there the join hears of none, and waits for what its branches send.
+    heard = [
         name
         for name in sorted(rounds)
-        if name in numbered or controls[name].cancels_rest or _is_once(name, destinations, starts, loops)
+        if name in numbered
+        or controls[name].cancels_rest
+        or (nearest.get(name) in starts and nearest[name] not in loops)
     ]
+    told = {
+        name: numbered.get(name, nearest.get(name))
+        for name in heard
+        if name in numbered or not _is_mixed(name, controls, known, destinations, nearest, around)
+    }
     skips = Skips(around, known, destinations, active, told)
     return Paths(
-        known, destinations, loops, ranks, starts, skips, numbered, {name: name in told for name in sorted(rounds)}
+        known, destinations, loops, ranks, starts, skips, numbered, {name: name in heard for name in sorted(rounds)}
     )
 
 
-def _is_once(
-    join: str, destinations: dict[str, tuple[str, ...]], starts: frozenset[str], loops: dict[str, int]
+def _is_mixed(  # noqa: PLR0917 - the shape of a workflow
+    join: str,
+    controls: Mapping[str, Control],
+    sources: Mapping[str, tuple[str, ...]],
+    destinations: Mapping[str, tuple[str, ...]],
+    nearest: Mapping[str, str | None],
+    loops: Loops,
 ) -> bool:
-    """Return whether the task before all branches of a join is started once only."""
-    head = dominators_of(destinations, starts).get(join)
-    return head in starts and head not in loops
+    """Return whether several tokens of one round choose beside each other, and meet before the join.
+
+    A skip does not say which token it belongs to: the merge behind the choice would take those of two tokens for all
+    answers to one, and the join would hear of a branch that is not chosen although its tokens come.
+    """
+    head = nearest.get(join)
+    between = {name for arc in _leading_to([join], sources, head) for name in arc} - {join, head}
+    inside = {name: tuple(one for one in destinations[name] if one in between) for name in between}
+    merges: list[str] = []
+    several: list[str] = []
+    for name in between:
+        control = controls.get(name, _PLAIN)
+        # Those that come back to where a loop is entered do not count; elsewhere in a loop all do.
+        before = [one for one in sources[name] if not loops.is_back(one, name)] or [*sources[name]]
+        if control.threads > 1 or (control.join == "any" and len(before) > 1):
+            merges.append(name)
+        if control.join == "any" and any(
+            controls.get(fork, _PLAIN).split in ("all", "some") for fork in _forks(before, nearest)
+        ):
+            several.append(name)
+    for name in between if head is None else {*between, head}:
+        control = controls.get(name, _PLAIN)
+        if control.copies > 1 or (control.many is not None and control.many.apart):
+            several += [one for one in destinations[name] if one in between]
+    choosing = [
+        name
+        for name in _behind(several, inside)
+        if name in controls and (controls[name].split != "all" or controls[name].again is not None)
+    ]
+    return not _behind([one for name in choosing for one in inside[name]], inside).isdisjoint(merges)
+
+
+def _forks(names: list[str], nearest: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield where the ways to some tasks part: the nearest task that all ways to two of them go through."""
+    seen: set[str] = set()
+    for at, name in enumerate(names):
+        fork: str | None = name
+        while fork is not None and fork not in seen:
+            seen.add(fork)
+            fork = nearest.get(fork)
+        if at:
+            yield fork or _ROOT
 
 
 def _answered(
@@ -421,7 +478,7 @@ def _answered(
     return _behind(often, destinations) & _behind(seldom, destinations)
 
 
-def _behind(names: list[str], destinations: dict[str, tuple[str, ...]]) -> set[str]:
+def _behind(names: list[str], destinations: Mapping[str, tuple[str, ...]]) -> set[str]:
     """Return some tasks and all that may come after them."""
     found: set[str] = set()
     while names:
