@@ -1,4 +1,4 @@
-"""Which calls of a run an agent makes now: as many as can run, and a few more, so that no thread waits for the next.
+"""Which calls of a recorded run are made now: as many as can run, and a few more, so that no thread waits for the next.
 
 A call that is ready waits, and nothing is noted of it: another agent that gets its shard makes it as if nobody had had
 it before, and a death costs it nothing. It is noted and made when there is room: a thread for each call that needs one,
@@ -34,11 +34,17 @@ class _Lane:
 
     __slots__ = ("_seen_at", "_tokens", "is_pooled", "most", "need", "out", "queue", "rate", "spare")
 
-    def __init__(self, service: Service, *, is_pooled: bool) -> None:
-        self.is_pooled = is_pooled
+    def __init__(self, service: Service, *, needs_worker: bool, jobs: int) -> None:
+        policy = service.policy
+        self.rate = policy.rate
+        is_limited = policy.concurrency is not None or policy.rate is not None
+        #: Whether its calls take room from others; not where they may wait for limits of their own, without a worker.
+        self.is_pooled = needs_worker and not is_limited
+        most: float = math.inf if policy.concurrency is None else policy.concurrency
+        if needs_worker and is_limited:
+            most = min(most, jobs) + round(policy.rate or 0)
         # One more than may run, so that it is there when one of them ends.
-        self.most = math.inf if service.policy.concurrency is None else service.policy.concurrency + 1
-        self.rate = service.policy.rate
+        self.most = most + 1
         #: How many calls end in `AHEAD_SECONDS`; nothing if none has been seen.
         self.need: float | None = None
         self.out = 0
@@ -66,12 +72,13 @@ class _Lane:
 
 
 class CallQueue:
-    """The calls of a run that are ready or out at an agent; for one thread."""
+    """The calls of a run that are ready or out in this process; for one thread."""
 
     def __init__(self, services: Iterable[Service], caller: Caller) -> None:
         self._jobs = caller.jobs
         self._lanes = {
-            one.name: _Lane(one, is_pooled=caller.is_pooled(one) and not caller.lends_to(one)) for one in services
+            one.name: _Lane(one, needs_worker=caller.is_pooled(one) and not caller.lends_to(one), jobs=caller.jobs)
+            for one in services
         }
         #: Those of them in which calls wait.
         self._ready: dict[str, _Lane] = {}

@@ -95,6 +95,7 @@ class EmbeddedRun:
         self._should_stop = should_stop
         self._max_seconds = max_seconds
         self._began = 0.0
+        self._is_interrupted = False
         self._queue: CallQueue | None = None
 
     @property
@@ -145,6 +146,11 @@ class EmbeddedRun:
 
     def _go_on(self) -> None:
         execution = self.execution
+        if execution.journal.is_read_only and not execution.report.ended_by:
+            # All that is recorded has been done again, and nothing else is.
+            if execution.calls.out or execution.signals.are_awaited(execution.solution):
+                raise Stopped
+            return
         while not execution.report.ended_by:
             self._begin_calls()
             if not execution.calls.out and not execution.signals.are_awaited(execution.solution):
@@ -155,8 +161,6 @@ class EmbeddedRun:
     def _begin_calls(self) -> None:
         """Keep what was noted, and make the calls that there is room for."""
         execution = self.execution
-        if execution.calls.waiting and execution.journal.is_read_only:
-            raise Stopped
         if self._queue is None:
             execution.admit_all()
         else:
@@ -178,7 +182,8 @@ class EmbeddedRun:
         """Take the answers that come within a moment, or the next signal; tell whether there was any."""
         execution, answers = self.execution, self._answers
         seconds = LOOK_EVERY
-        due = execution.signals.next_at()
+        # While a call is repeated the past is not over, and it may have the next signal.
+        due = execution.signals.next_at() if execution.calls.awaited is None else None
         if due is not None:
             left = due - execution.seconds
             if left <= 0:
@@ -197,19 +202,21 @@ class EmbeddedRun:
 
     def _must_stop(self) -> bool:
         if self._should_stop is not None and self._should_stop():
+            self._is_interrupted = True
             return True
         return self._max_seconds is not None and time.perf_counter() - self._began > self._max_seconds
 
     def _stopped(self) -> LimitReached:
         execution, report = self.execution, self.report
         if execution.journal.is_read_only and not execution.journal.past:
-            said = f"the record ends here: {len(execution.calls.waiting):,} calls have no answer in it"
+            count = len(execution.calls.waiting)
+            said = "the record ends here" + (f": {count:,} calls have no answer in it" if count else "")
             return LimitReached("R407", said)
-        if self._should_stop is not None and self._should_stop():
+        if self._is_interrupted:
             return Interrupted("H504", "interrupted before the workflow was done")
         limit = f"time limit of {self._max_seconds:g} s reached"
         hint = "allow more: --max-seconds"
-        running = sorted({call.task for call in execution.calls.out})
+        running = sorted({call.task for call in execution.calls.out if call.key not in execution.calls.waiting})
         if not running:
             return LimitReached("H502", f"{limit} before the workflow was done", hint=hint)
         named = ", ".join(f"`{name}`" for name in running[:_MAX_NAMED])
@@ -227,6 +234,9 @@ class EmbeddedRun:
         while not self._answers.empty():
             came = self._answers.get()
             if isinstance(came, Again) or (came.failure is not None and came.failure.kind == "CANCELLED"):
+                continue
+            if came.call is execution.calls.awaited or came.call not in execution.calls.out:
+                # It is in the journal already.
                 continue
             try:
                 execution.calls.note(came)

@@ -71,6 +71,8 @@ def calls(clock: Clock) -> Iterator[CallQueue]:
         Service("awaited", function=awaited),
         Service("narrow", function=awaited, policy=Policy(concurrency=2)),
         Service("paced", function=awaited, policy=Policy(rate=4.0)),
+        Service("single", function=quick, policy=Policy(concurrency=1)),
+        Service("slow", function=quick, policy=Policy(rate=1.0)),
     )
     with Caller(services, jobs=JOBS) as caller:
         yield CallQueue(services, caller)
@@ -147,3 +149,14 @@ def test_a_call_that_is_not_made_takes_no_room(calls: CallQueue) -> None:
     at = given(calls, "quick", 10, At(frozenset({"quick0", "quick1"})))
     calls.admit()
     assert len(at.admitted) == JOBS
+
+
+@pytest.mark.parametrize("service", ["single", "slow"])
+def test_calls_that_wait_for_their_own_limits_take_no_room(calls: CallQueue, service: str) -> None:
+    """Though many calls of a limited service are ready, as many of another are made as there are threads."""
+    limited = given(calls, service, 20)
+    calls.admit()
+    other = given(calls, "quick", 20)
+    calls.admit()
+    assert 1 <= len(limited.admitted) <= JOBS + 2
+    assert len(other.admitted) == JOBS

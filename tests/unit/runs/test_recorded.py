@@ -17,7 +17,7 @@ from solvent.runs.journal import Journal
 from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.services import cancelled
 from solvent.store import Store, open_store
-from solvent.workflows.model import Policy, Result, Service, Task, Value, Workflow
+from solvent.workflows.model import Control, Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
 from tests.patterns.catalogue import examples as patterns
 from tests.property.amounts import examples
@@ -262,3 +262,51 @@ def test_only_calls_that_can_run_are_noted(store: Store) -> None:
     repeated.clear()
     assert run(store, "runs/few/journal", flow, jobs=2).succeeded
     assert (len(begun), sum(repeated)) == (100, known.begun.total())
+
+
+def test_an_answer_that_was_repeated_is_not_noted_twice(store: Store) -> None:
+    """A call whose answer is no data is repeated; stopped before that answer is taken, the run can still be resumed."""
+    flow = Workflow(
+        "w",
+        (Task("lock", "make"), Task("next", "use", (Result("lock"),)), Task("last", "wait", (Result("next"),))),
+        (
+            Service("make", function=threading.Lock),
+            Service("use", function=lambda lock: lock is not None),
+            Service("wait", function=lambda value: value),
+        ),
+    )
+    log = "runs/repeated/journal"
+    whole = run(store, log, flow)
+    assert whole.succeeded
+    copied(store, log, "runs/again/journal", 0.6)
+    for _ in range(3):
+        # It stops when the repeated call has been made, before its answer is taken.
+        polls = iter([False] * 2)
+        report = run(store, "runs/again/journal", flow, should_stop=lambda: next(polls, True))  # noqa: B023
+        assert report.error is None or report.error.code == "H504"
+    assert run(store, "runs/again/journal", flow).results == {"last": True}
+
+
+def test_a_replay_does_not_wait_for_signals(store: Store) -> None:
+    """A run was stopped while it waited for a signal: its replay ends where the record does, and says so."""
+    flow = Workflow(
+        "w",
+        (Task("a", "one"), Task("b", "one", after=("a",), control=Control(signal="go"))),
+        (Service("one", function=lambda: 1),),
+    )
+    log, signals = "runs/signals/journal", [(1e6, "go", None)]
+    done = threading.Event()
+    stopped = run(store, log, flow, signals=signals, watch=lambda _: done.set(), should_stop=done.is_set)
+    assert stopped.error is not None
+    replayed = run(store, log, flow, signals=signals, is_read_only=True)
+    assert replayed.error is not None
+    assert replayed.error.code == "R407"
+
+
+def test_who_asks_once_to_stop_stops_the_run(store: Store) -> None:
+    """It is remembered why a run was stopped, though `should_stop` says something else when asked again."""
+    polls = iter([True])
+    flow = Workflow("w", (Task("a", "one"),), (Service("one", function=lambda: 1),))
+    report = run(store, "runs/once/journal", flow, should_stop=lambda: next(polls, False))
+    assert report.error is not None
+    assert report.error.code == "H504"
