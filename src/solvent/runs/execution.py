@@ -9,7 +9,7 @@ rules call. Whoever hosts it drives it, in one thread:
     execution.signal(name, value)   # or a signal;
     execution.settle()              # react until nothing more can happen without such; calls are planned
     execution.admit(call)           # choose the calls that are to be made
-    execution.appends()             # what the host keeps now, before anything is done
+    execution.journal.commit()      # keep what was noted; a shard also has messages: `appends` gives both
     execution.begin_calls()
 
 Everything is told by the journal and the messages: whoever opens both again is where the last one was.

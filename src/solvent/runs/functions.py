@@ -1,6 +1,7 @@
 """What the rules of a workflow ask of the execution they are part of.
 
-A rule's `invoke(t, s, p)` is a coroutine that gives the execution a `Request` and waits for the answer, a molecule.
+A rule's `call(t, s, p)` is a coroutine. The reactor puts the reaction among its `flights`; `Execution` lets it go on,
+gets a `Request`, and plans the call. Its answer, a molecule, is sent into the coroutine, and the reaction ends.
 """
 
 from __future__ import annotations

@@ -320,12 +320,11 @@ def test_an_interrupt_that_wakes_nobody_ends_a_wait(alone: Alone, *, is_behind: 
 
     def wait() -> None:
         sender.start()
-        host.wait(lambda: False, 60)
+        # Longer than a test may take: an interrupt that is heard only when the wait is over is not heard.
+        host.wait(lambda: False, 100_000)
 
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         wait()
-    assert time.monotonic() - began < 30, "it was heard when the wait was over"
     sender.join()
     if is_behind:
         is_over.set()
@@ -367,6 +366,8 @@ def test_wherever_an_interrupt_comes_it_is_raised_and_nothing_is_spoilt(alone: A
 def test_a_close_that_was_interrupted_can_be_done_again(alone: Alone) -> None:
     """Wherever that was: the end is told once, and nothing stays open."""
     folder = "/proc/self/fd"
+    # What other tests have left open may be closed meanwhile, but nothing more may be open.
+    gc.collect()
     before = len(os.listdir(folder)) if os.path.isdir(folder) else 0  # noqa: PTH112, PTH208
     for number in count(1):
         ends = list[Any]()
@@ -376,7 +377,7 @@ def test_a_close_that_was_interrupted_can_be_done_again(alone: Alone) -> None:
         assert not SHIELD.depth
         assert not SHIELD.is_noted
         assert ends == [None]
-        assert not before or len(os.listdir(folder)) == before, number  # noqa: PTH208
+        assert not before or len(os.listdir(folder)) <= before, number  # noqa: PTH208
         if not is_interrupted:
             assert number > 10
             break
