@@ -148,7 +148,7 @@ def workflow_in(file: Path) -> Workflow:
 
 def orders_of(workflow: Workflow, inputs: dict[str, Any]) -> Orders:
     """Explore all orders of a workflow of the folder; none may be left out."""
-    services = {service.name: _function(service) for service in workflow.services}
+    services = {service.name: function_of_service(service) for service in workflow.services}
     orders = explore_workflow(workflow, inputs, services=services, folder=FOLDER)
     if not orders.is_complete:
         raise ValueError(f"`{workflow.name}` has more than {len(orders.states)} states")
@@ -177,7 +177,7 @@ def inner_of(example: Example) -> Workflow:
     return next(workflow_of(service, FOLDER)[0] for service in services if service.kind == "workflow")
 
 
-def _function(service: Service) -> Callable[..., Any]:
+def function_of_service(service: Service) -> Callable[..., Any]:
     """Give a service as a function; one that is a workflow is run."""
     if service.kind == "python":
         return function_of(service, FOLDER)

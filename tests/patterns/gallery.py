@@ -14,13 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from solvent.hocl.program_file import program_text
 from solvent.lang.molecule import Symbol
 from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
 from solvent.runs.causality import violations
+from solvent.runs.exploring import gated
 from solvent.workflows.diagram import svg
 from solvent.workflows.formats.yaml.writer import plain_control
 from solvent.workflows.model import Control
@@ -30,7 +29,6 @@ from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
     from solvent.lang.molecule import Molecule
-    from solvent.workflows.model import Workflow
 
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = REFERENCE / "patterns"
@@ -240,18 +238,10 @@ def _flow(value: Any) -> str:
     return json.dumps(value) if isinstance(value, bool | int) else str(value)
 
 
-def _controlled(example: Example) -> Workflow:
-    """Give an example's workflow with gates, also if it does without."""
-    workflow = workflow_in(example.file)
-    if workflow.is_controlled:
-        return workflow
-    return replace(workflow, tasks=tuple(replace(task, control=Control()) for task in workflow.tasks))
-
-
 @cache
 def _solution(file: Path) -> Solution:
     example = next(one for one in examples() if one.file == file)
-    return concretise(_controlled(example), folder=FOLDER).solution
+    return concretise(gated(workflow_in(example.file)), folder=FOLDER).solution
 
 
 def _rules(example: Example) -> list[str]:

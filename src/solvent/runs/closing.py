@@ -14,6 +14,7 @@ from solvent.runs.registry import journal_of
 from solvent.runs.report import Report, concluded
 from solvent.values import codec
 from solvent.values.limits import UNREADABLE
+from solvent.workflows.forms import forms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,6 +69,7 @@ def closed_part(
         adaptations=adaptations,
         replaced=sorted(replaced),
         failures=[*faults],
+        stuck=report.stuck,
         reactions=report.reactions,
     )
 
@@ -136,6 +138,7 @@ def merged(blobs: Blobs, record: RunRecord, workflow: Workflow | None, closed: l
             report.reactions += one.reactions
             values |= {name: codec.decode(kept.read(blobs)) for name, kept in one.results.items()} | one.forms
             replaced |= {*one.replaced}
+            report.stuck += one.stuck
             faults |= {each.task: each for each in one.failures}
     except UNREADABLE as error:
         raise RecordProblem("R403", f"how the run `{record.run}` ended does not read: {error}") from None
@@ -146,7 +149,8 @@ def merged(blobs: Blobs, record: RunRecord, workflow: Workflow | None, closed: l
         report.trace = [] if workflow is not None and workflow.is_controlled else None
         return report
     assert workflow is not None
-    return concluded(report, workflow, values, replaced, faults)
+    report.trace = [] if workflow.is_controlled else None
+    return concluded(report, workflow, forms_of(workflow), values, replaced, faults)
 
 
 def difference(report: Report, had: Report, parts: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ from solvent.runs.closing import adapted_event, closed_part, closed_whole
 from solvent.runs.conditions import Chooser, cause, judge_of
 from solvent.runs.events import CallAnswered, CallFailed, MessagesReceived, SignalReceived
 from solvent.runs.functions import bound
-from solvent.runs.outcome import GateOutcome, TaskOutcome, has_waiting
+from solvent.runs.outcome import Outcome, has_waiting
 from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, concluded
 from solvent.runs.resources import claimed
 from solvent.runs.signals import Signals
@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from solvent.workflows.translate import Concrete
 
 _RES, _ERR, _GOT, _FAULT, _AWAY = map(Symbol, ("RES", "ERR", "GOT", "FAULT", "AWAY"))
-_OFF, _REPLACE, _GIVE_UP, _PASS, _FROM, _PART = map(Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "FROM", "PART"))
+_OFF, _REPLACE, _GIVE_UP, _PASS, _SIGNAL, _FROM, _PART = map(
+    Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "SIGNAL", "FROM", "PART")
+)
 
 
 class Spectator(Protocol):
@@ -138,8 +140,9 @@ class Execution:
             if task in self._tasks and self._tasks[task].each is None
         }
         # Of a task with a gate that stands in for another, the one whose instance it is called in.
-        exits = ((new, old) for one in workflow.alternatives for old, new in one.exits.items())
-        self._stands_for = dict(exits) if workflow.is_controlled else {}
+        swaps = [one for one in workflow.alternatives if one.name in concrete.forms.swapped]
+        self._stands_for = {new: old for one in swaps for old, new in one.exits.items()}
+        self._forms = concrete.forms
         self._began = time.perf_counter()
         self._faults: dict[str, Failed] = {}
         self._replaced: set[str] = set()
@@ -467,13 +470,16 @@ class Execution:
         """Take messages up to a position."""
         assert self.mailbox is not None
         for molecule in self.mailbox.take(position):
+            if molecule[0] is _SIGNAL:
+                # A task that has its token by now waits for it; a signal that nobody waits for may be lost.
+                self._go_on()
             self._receive(molecule)
         self._go_on()
 
     def _receive(self, molecule: Molecule) -> None:
         assert self.mailbox is not None
         kind = molecule[0]
-        for part in molecule[1:-1] if kind is _PASS else molecule[1:]:
+        for part in molecule[1:-1] if kind is _PASS or kind is _SIGNAL else molecule[1:]:
             if part in self._names and part not in self._away and not self.mailbox.has(part):
                 self._away.add(part)
                 self.solution.add((_AWAY, part))
@@ -485,7 +491,10 @@ class Execution:
 
     def _send_signal(self, name: str, value: Any) -> None:
         self._note(Event("signal", name, self.seconds))
-        self.solution.extend(self.signals.molecules(name, value))
+        # Each shard hears of it, and has the listeners that are there.
+        mailbox = self.mailbox
+        found = self.signals.molecules(name, value)
+        self.solution.extend(one for one in found if mailbox is None or mailbox.has(one[1]))
         self._go_on()
 
     # --- What rules ask.
@@ -511,11 +520,11 @@ class Execution:
             "seconds": now,
         }
         self.report.adaptations.append(adaptation)
-        if self.report.trace is None:
-            self._replaced.update(one.replaced)
-        else:
+        if alternative in self._forms.swapped:
             # Only this instance of its task is replaced.
             self._stood_in_for.add(name)
+        else:
+            self._replaced.update(one.replaced)
         if one.replaced != (name,) or self._tasks[name].each is not None:
             # Otherwise its only call has just ended, and nothing is to be looked for.
             for replaced in one.replaced:
@@ -540,7 +549,7 @@ class Execution:
     def call_off(self, task: Molecule, number: Molecule) -> None:
         """End the calls of a task whose arguments no longer hold; of one with a gate those that are older than that."""
         name = self._names[task]
-        if self.report.trace is not None:
+        if name in self._forms.gates:
             self._void[name] = number
         self._call_off(name)
 
@@ -552,7 +561,7 @@ class Execution:
 
     def _call_off(self, name: str) -> None:
         for call in self.calls.of(name):
-            if not call.is_called_off and (self.report.trace is None or self._is_void(call)):
+            if not call.is_called_off and (name not in self._forms.gates or self._is_void(call)):
                 call.is_called_off = True
                 call.cancel()
 
@@ -565,7 +574,7 @@ class Execution:
     def _is_void(self, call: OpenCall) -> bool:
         """Tell whether the instance that makes a call is cancelled."""
         name = call.origin
-        if name not in self._void and not self._void_parts:
+        if name not in self._forms.gates or (name not in self._void and not self._void_parts):
             return False
         parts = {part[0]: part[1] for part in call.flight.solution if type(part) is tuple}
         return parts[_FROM] < self._void.get(name, 0) or (name, parts.get(_PART)) in self._void_parts
@@ -586,38 +595,38 @@ class Execution:
         report = self.report
         report.reactions = self.reactor.reactions
         report.seconds = self.seconds
-        if report.trace is not None:
-            return self._finish_gates(report.trace)
-        found = self._read_tasks()
-        report.states = found.states
-        return concluded(report, self.workflow, found.values, self._replaced, self._faults)
+        found = self._read(self._tasks)
+        if not report.ended_by and report.error is None:
+            report.stuck = self._stuck()
+        return concluded(report, self.workflow, self._forms, found.values, self._replaced, self._faults)
 
-    def _read_tasks(self) -> TaskOutcome:
-        found = TaskOutcome(self._names, self._faults)
-        found.read(self.solution, self._judge.troubles)
+    def _read(self, tasks: Iterable[str]) -> Outcome:
+        """Read how tasks are, and put their states into the report."""
+        report, forms = self.report, self._forms
+        found = Outcome(self._names, self._faults, report.trace or (), is_ended=bool(report.ended_by))
+        found.read(self.solution, forms.gates, unjudged=self._judge.troubles, unrouted=self.chooser.troubles)
+        report.states = {}
+        for name in tasks:
+            if name in forms.gates or name in self._stands_for:
+                report.states[name] = found.gate_state(name, self._tasks[name], self._stood_in_for, self._void)
+            else:
+                report.states[name] = found.state(name)
         return found
 
-    def _finish_gates(self, trace: list[Event]) -> Report:
-        report = self.report
-        found = GateOutcome(self._names, self._faults, trace, is_ended=bool(report.ended_by))
-        found.read(self.solution, self.chooser.troubles)
-        report.states = found.states(self._tasks, self._stood_in_for, self._void)
-        for name in self.workflow.outcomes:
-            if name in found.values:
-                report.results[name] = found.values[name][1]
-        report.failures = [self._faults[name] for name in self._tasks if name in found.failed]
-        if not report.ended_by and report.error is None and not found.failed:
-            report.stuck = waiting_in(self.solution, self.workflow)
-        return report
+    def _stuck(self) -> list[str]:
+        """Say who waits, in a workflow in which not every task must run."""
+        relations = self._forms.relations
+        return [] if relations is None else waiting_in(self.solution, self.workflow, relations.paths.sources)
 
     def closed(self, blobs: Blobs, tasks: Iterable[str], wanted: Iterable[str]) -> ShardClosed:
         """Return how the `tasks` of this shard are; results of those that are `wanted` may be the workflow's."""
-        if self.report.trace is not None:
+        tasks = list(tasks)
+        if self.report.ended_by or (self.report.trace is not None and len(tasks) == len(self._tasks)):
             self.report.stuck = []
             return closed_whole(blobs, self.finish(), self.journal.adaptations)
-        report, found = self.report, self._read_tasks()
-        report.states = {**dict.fromkeys(tasks, "waiting"), **found.states}
+        report, found = self.report, self._read(tasks)
         report.reactions = self.reactor.reactions
+        report.stuck = self._stuck()
         values = {name: found.values[name] for name in wanted if name in found.values}
         noted, faults = self.journal.adaptations, self._faults.values()
         return closed_part(blobs, report, noted, values=values, replaced=self._replaced, faults=faults)

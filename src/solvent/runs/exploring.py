@@ -166,8 +166,10 @@ def explore_workflow(
     """
     _check_signals(workflow, signals)
     _refuse_resources(workflow)
-    if not workflow.is_controlled:
-        workflow = replace(workflow, tasks=tuple(replace(task, control=Control()) for task in workflow.tasks))
+    # Every task is a gate, so that each state says how often each has started.
+    workflow = replace(
+        workflow, tasks=tuple(replace(task, control=task.control or Control()) for task in workflow.tasks)
+    )
     _refuse_alternatives(workflow)
     explorer = _Explorer(workflow, services if services is not None else _functions(workflow, folder), folder)
     before = getattr(current, "run", None)
@@ -177,6 +179,11 @@ def explore_workflow(
             return _explore(explorer, inputs, signals, max_states, should_stop, into=into)
     finally:
         current.run = before
+
+
+def gated(workflow: Workflow) -> Workflow:
+    """Return a workflow all of whose tasks are gates, so that each state says how often each has started."""
+    return replace(workflow, tasks=tuple(replace(one, control=one.control or Control()) for one in workflow.tasks))
 
 
 def _explore(
@@ -195,7 +202,7 @@ def _explore(
         first = _settled(begun.copied(), should_stop)
     except Stopped:
         # What happens at once may never end; so the only state known is the one in which nothing has happened.
-        found.states.append(_counts(begun, explorer))
+        found.states.append(counts_of(begun, workflow))
         found.came_from.append(None)
         found.is_complete = False
         return found
@@ -209,7 +216,7 @@ def _explore(
         first.extend(_REPLACING)
     numbers = {order_key(first): 0}
     states = deque([(0, first)])
-    found.states.append(_counts(first, explorer))
+    found.states.append(counts_of(first, workflow))
     found.came_from.append(None)
     while states:
         at, state = states.popleft()
@@ -234,7 +241,7 @@ def _explore(
                 continue
             numbers[key] = len(found.states)
             states.append((numbers[key], settled))
-            found.states.append(_counts(settled, explorer))
+            found.states.append(counts_of(settled, workflow))
             found.came_from.append(at)
             found.edges.add((at, numbers[key]))
         if is_final:
@@ -275,7 +282,9 @@ def _is_event(name: str, state: Solution) -> bool:
     return name in _EVENTS or name.startswith("start_")
 
 
-def _counts(state: Solution, explorer: _Explorer) -> Counts:
+def counts_of(state: Solution, workflow: Workflow) -> Counts:
+    """Count what has happened in a state of a workflow whose tasks are all gates."""
+    names = {task_symbol(task.name): task.name for task in workflow.tasks}
     started: Counter[str] = Counter()
     running: Counter[str] = Counter()
     withdrawn: Counter[str] = Counter()
@@ -289,25 +298,25 @@ def _counts(state: Solution, explorer: _Explorer) -> Counts:
         first = molecule[0]
         if first is _GATE:
             runs = next(part[1] for part in molecule[2] if type(part) is tuple and part[0] is _RUNS)
-            started[explorer.name_of(molecule[1])] += runs
+            started[names[molecule[1]]] += runs
         elif first is _WITHDRAWN:
-            withdrawn[explorer.name_of(molecule[1])] += molecule[2]
+            withdrawn[names[molecule[1]]] += molecule[2]
         elif first is _REPLACED and len(molecule) == 3:
-            replaced[explorer.name_of(molecule[1])] += 1
-            started[explorer.name_of(molecule[2])] += 1
+            replaced[names[molecule[1]]] += 1
+            started[names[molecule[2]]] += 1
         elif first is _LOST and len(molecule) == 3:
             # Its gate's task counts as withdrawn, but it was the stand-in that ran.
-            withdrawn[explorer.name_of(molecule[1])] -= 1
-            withdrawn[explorer.name_of(molecule[2])] += 1
+            withdrawn[names[molecule[1]]] -= 1
+            withdrawn[names[molecule[2]]] += 1
         elif first is _END:
             found.is_ended = True
             found.is_cancelled = molecule[2] is Symbol("CANCELLED")
         elif first is _COLLECT:
-            running[explorer.name_of(molecule[1])] += 1
+            running[names[molecule[1]]] += 1
         elif type(molecule[1]) is Solution:
             words = {part[0]: part for part in molecule[1] if type(part) is tuple}
             # `ARG` names the stand-in once one has begun.
-            name = explorer.name_of(words[_ARG][1] if _ARG in words else first)
+            name = names[words[_ARG][1] if _ARG in words else first]
             if _ERR in words:
                 found.failed.append(name)
             if _PART not in words:
@@ -315,7 +324,7 @@ def _counts(state: Solution, explorer: _Explorer) -> Counts:
             elif not any(part is _COLLECTED for part in molecule[1]):
                 apart.add(name)
     running.update(apart)
-    found.done = {name: started[name] - running[name] - withdrawn[name] - replaced[name] for name in explorer.tasks}
+    found.done = {name: started[name] - running[name] - withdrawn[name] - replaced[name] for name in names.values()}
     return found
 
 
@@ -398,4 +407,4 @@ _REPLACING = [
     for name, last in (("replacing", ""), ("replacing_last", " : e"))
 ]
 
-__all__ = ["Counts", "Orders", "explore_workflow"]
+__all__ = ["Counts", "Orders", "counts_of", "explore_workflow", "gated"]

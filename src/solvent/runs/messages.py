@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from solvent.lang.molecule import Molecule
     from solvent.store import Record, Store
 
-_PASS = Symbol("PASS")
+_WITH_VALUE = frozenset((Symbol("PASS"), Symbol("SIGNAL")))
+"""The kinds of molecules whose last part is a value of the user's."""
 _FRAME_BYTES = 32
 """What one molecule takes besides its parts, at most."""
 
 
 class Encoded(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One molecule: its parts, and of a result that is passed on the value, or the blob that has it."""
+    """One molecule: its parts, and of a result that is passed on or signalled the value, or the blob that has it."""
 
     parts: bytes
     value: bytes = b""
@@ -124,7 +125,7 @@ class Writer:
 
     def encode(self, molecule: Molecule) -> Encoded:
         """Encode a molecule; raise `values.Unrecordable` if its value is no data."""
-        if molecule[0] is not _PASS:
+        if molecule[0] not in _WITH_VALUE:
             return Encoded(codec.encode(tuple(molecule)))
         *parts, result = molecule
         if self._last is None or self._last[0] is not result:
@@ -139,7 +140,7 @@ def molecule_from(encoded: Encoded, store: Store) -> Molecule:
     parts = codec.decode(encoded.parts)
     if not (isinstance(parts, tuple) and parts and isinstance(parts[0], Symbol)):
         raise ValueError("no molecule")
-    if parts[0] is not _PASS:
+    if parts[0] not in _WITH_VALUE:
         return parts
     data = store.get_blob(encoded.blob) if encoded.blob else encoded.value
     return (*parts, molecule_of(codec.decode(data)))

@@ -26,29 +26,69 @@ _WAIT = Symbol("WAIT")
 _STATES = {Symbol("OPEN"): "waiting", Symbol("GONE"): "replaced"}
 
 
-class TaskOutcome:
-    """How tasks are, flat or not; `faults` knows how calls have failed, and learns what else has."""
+class Outcome:
+    """How tasks are; `faults` knows how calls have failed, and learns what else has.
 
-    def __init__(self, names: Mapping[Molecule, str], faults: dict[str, Failed]) -> None:
+    A gate's task may run several times: `trace` tells what has happened to it.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[Molecule, str],
+        faults: dict[str, Failed],
+        trace: Iterable[Event] = (),
+        *,
+        is_ended: bool = False,
+    ) -> None:
+        #: The states of tasks that are no gates.
         self.states: dict[str, str] = {}
+        #: The results of tasks; of a gate's that of its last run.
         self.values: dict[str, Any] = {}
+        #: The tasks of gates, and those that stand in for them, that have failed.
+        self.failed: set[str] = set()
         self._names = names
         self._faults = faults
+        self._runs: dict[str, int] = {}
+        self._last_run: dict[str, int] = {}
+        self._last = {event.task: event.kind for event in trace if event.kind in ("done", "failed", "cancelled")}
+        self._is_ended = is_ended
 
-    def read(self, solution: Solution, troubles: Mapping[str, str]) -> None:
-        """Read all tasks; `troubles` says why alternatives could not judge."""
+    def read(
+        self,
+        solution: Solution,
+        gates: Container[str] = (),
+        *,
+        unjudged: Mapping[str, str],
+        unrouted: Mapping[str, str],
+    ) -> None:
+        """Read all tasks.
+
+        `unjudged` says why alternatives could not judge a result, and `unrouted` why conditions of tasks could not be
+        computed.
+        """
         for molecule in solution:
+            if type(molecule) is not tuple:
+                continue
+            if molecule[0] is _GATE:
+                name = self._names[molecule[1]]
+                self._runs[name] = next(part[1] for part in _tuples(molecule[2]) if part[0] is _RUNS)
+                continue
+            if molecule[0] is _LAST:
+                self._keep(self._names[molecule[1]], molecule[2], molecule[3])
+                continue
             task = task_of(molecule)
             if task is None or task not in self._names:
                 continue
             name = self._names[task]
-            if type(molecule[1]) is Solution:
-                self._read_task(name, molecule[1], troubles)
+            if name in gates:
+                self._read_instance(name, molecule[1], unrouted)
+            elif type(molecule[1]) is Solution:
+                self._read_task(name, molecule[1], unjudged)
             elif molecule[0] is _RES:
                 self.values[name] = value_of(molecule[2])
                 self.states[name] = "done"
             elif molecule[0] is _ERR:
-                self._fail(name, molecule[2], molecule[3], (molecule,), troubles)
+                self._fail(name, molecule[2], molecule[3], (molecule,), unjudged)
                 self.states[name] = "failed"
             else:
                 self.states[name] = "waiting"
@@ -76,46 +116,17 @@ class TaskOutcome:
             failed.cause = cause(kind, what, troubles)
         failed.molecules = held_text(holds)
 
+    def state(self, name: str) -> str:
+        """Return the state of a task that is no gate."""
+        state = self.states.get(name, "waiting")
+        # Its call was ended, with the case or before it.
+        return "cancelled" if state == "waiting" and name in self._last else state
 
-def has_waiting(solution: Solution) -> bool:
-    """Return whether a flat task waits for a result, in a solution that has reacted; asks the engine's index."""
-    store = solution.settled
-    return isinstance(store, Store) and store.has_shape((5, _WAIT))
+    def gate_state(self, name: str, task: Task, replaced: Container[str], void: Container[str]) -> str:
+        """Return the state of a gate's task, or of one that stands in for it.
 
-
-class GateOutcome:
-    """How tasks are that may run several times; `trace` tells what has happened."""
-
-    def __init__(
-        self, names: Mapping[Molecule, str], faults: dict[str, Failed], trace: list[Event], *, is_ended: bool
-    ) -> None:
-        #: The result of each task's last run, with the number of that run.
-        self.values: dict[str, tuple[int, Any]] = {}
-        self.failed: set[str] = set()
-        self._names = names
-        self._faults = faults
-        self._runs: dict[str, int] = {}
-        self._last = {event.task: event.kind for event in trace if event.kind in ("done", "failed", "cancelled")}
-        self._is_ended = is_ended
-
-    def read(self, solution: Solution, troubles: Mapping[str, str]) -> None:
-        """Read all tasks; `troubles` says why a task's conditions could not be computed."""
-        for molecule in solution:
-            if type(molecule) is not tuple:
-                continue
-            if molecule[0] is _GATE:
-                name = self._names[molecule[1]]
-                self._runs[name] = next(part[1] for part in _tuples(molecule[2]) if part[0] is _RUNS)
-            elif molecule[0] is _LAST:
-                self._keep(self._names[molecule[1]], molecule[2], molecule[3])
-            elif type(molecule[1]) is Solution and molecule[0] in self._names:
-                self._read_instance(self._names[molecule[0]], molecule[1], troubles)
-
-    def states(self, tasks: Mapping[str, Task], replaced: Container[str], void: Container[str]) -> dict[str, str]:
-        """Return the states of tasks; stand-ins were called for those `replaced`, and `void` ones were cancelled."""
-        return {name: self._state(name, task, replaced, void) for name, task in tasks.items()}
-
-    def _state(self, name: str, task: Task, replaced: Container[str], void: Container[str]) -> str:
+        Stand-ins were called for those `replaced`, and `void` ones were cancelled.
+        """
         last = self._last.get(name)
         if name in self.failed:
             return "failed"
@@ -132,8 +143,9 @@ class GateOutcome:
 
     def _keep(self, name: str, number: int, result: Molecule) -> None:
         """Keep the result of a task's last run."""
-        if name not in self.values or self.values[name][0] <= number:
-            self.values[name] = number, value_of(result)
+        if self._last_run.get(name, number) <= number:
+            self._last_run[name] = number
+            self.values[name] = value_of(result)
 
     def _read_instance(self, name: str, inside: Solution, troubles: Mapping[str, str]) -> None:
         parts = {part[0]: part for part in _tuples(inside)}
@@ -154,6 +166,12 @@ class GateOutcome:
             self._keep(name, parts[_RUN][1], parts[_RES][1])
 
 
+def has_waiting(solution: Solution) -> bool:
+    """Return whether a flat task waits for a result, in a solution that has reacted; asks the engine's index."""
+    store = solution.settled
+    return isinstance(store, Store) and store.has_shape((5, _WAIT))
+
+
 def _kind_of(kind: Molecule) -> str:
     return "CONDITION" if type(kind) is tuple else str(kind.name)
 
@@ -162,4 +180,4 @@ def _tuples(solution: Solution) -> Iterator[Molecule]:
     return (part for part in solution if type(part) is tuple)
 
 
-__all__ = ["GateOutcome", "TaskOutcome", "has_waiting"]
+__all__ = ["Outcome", "has_waiting"]

@@ -29,6 +29,7 @@ from solvent.values import codec
 from solvent.values.encoding import encode_msgpack, encoder
 from solvent.values.limits import UNREADABLE, Time
 from solvent.workflows.formats.files import load_text
+from solvent.workflows.shards import MAX_SHARDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,7 +44,6 @@ Whoever continues a shard does again what was done there: its messages must come
 this is raised whenever a process of today would do again what one of yesterday has done, and come to something else.
 `tests/unit/runs/agents/test_format.py` tells when.
 """
-MAX_SHARDS = 64
 MAX_TEXT = 10_000
 MESSAGES = "messages/"
 """All that agents must hear of is below it, so that they read it in one order, and nothing else."""
@@ -453,7 +453,7 @@ def _named(value: Any) -> Any:
 _DIGESTED = encoder(enc_hook=_named, order="deterministic")
 
 __all__ = [
-    "FINISHED", "FORMAT", "MAX_SHARDS", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
+    "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
     "RunRecord", "State", "announce", "announced", "announced_record", "cancel", "change", "create", "digest_of", "end",
     "existing", "existing_revision", "find", "inputs_of", "is_left", "is_name", "journal_of", "key_of", "latest",
     "list_runs", "messages_of", "name_from", "names_in", "new_name", "new_record", "record_of", "signals_of",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from solvent.errors import SolventError
     from solvent.lang.molecule import Molecule
+    from solvent.workflows.forms import Forms
     from solvent.workflows.model import Workflow
 
 MAX_TEXT = 2_000
@@ -142,11 +143,17 @@ class Report:
         return report_html(self)
 
 
-def concluded(
-    report: Report, workflow: Workflow, values: Mapping[str, Any], replaced: Iterable[str], faults: Mapping[str, Failed]
+def concluded(  # noqa: PLR0917 - how all tasks are
+    report: Report,
+    workflow: Workflow,
+    forms: Forms,
+    values: Mapping[str, Any],
+    replaced: Iterable[str],
+    faults: Mapping[str, Failed],
 ) -> Report:
     """Put into a report what follows from how all tasks are: the workflow's results, what was not used, what failed."""
-    applied = {one["alternative"] for one in report.adaptations}
+    # Those that called another service have the result where it would have been.
+    applied = {one["alternative"] for one in report.adaptations} - forms.swapped
     for name in workflow.outcomes:
         used = standing_for(workflow, name, applied)
         report.results_of = (*report.results_of, used)
@@ -155,9 +162,16 @@ def concluded(
     for name in replaced:
         report.states[name] = "replaced"
     for name, alternatives in workflow.wakers.items():
-        if applied.isdisjoint(alternatives):
+        if applied.isdisjoint(alternatives) and forms.swapped.isdisjoint(alternatives):
             report.states[name] = "unused"
+    if workflow.is_controlled:
+        # Where tasks join and split by patterns, not every task must have run.
+        report.states = {name: "unused" if state == "waiting" else state for name, state in report.states.items()}
+        faults = {name: faults[name] for name in workflow.by_name if name in faults}
     report.failures += [failed for name, failed in faults.items() if report.states[name] == "failed"]
+    if report.failures:
+        # What waits may wait for those.
+        report.stuck = []
     return report
 
 

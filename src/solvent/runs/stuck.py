@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.lang.molecule import Molecule, Symbol
+from solvent.lang.molecule import List, Molecule, Symbol
 from solvent.workflows.translate import task_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from solvent.lang.solution import Solution
     from solvent.workflows.model import Workflow
 
 
+_WAIT, _VALUE = Symbol("WAIT"), Symbol("VALUE")
+_WAIT_PARTS = 5
 _GROUPED = (Symbol("SYNCMG_SRC"), Symbol("SYNCMG_INBOX"))
 
 
-def waiting_in(solution: Solution, workflow: Workflow) -> list[str]:
-    """Say for each task that waits what has arrived and what has not; nothing where all tokens have gone through."""
+def waiting_in(
+    solution: Solution, workflow: Workflow, sources: Mapping[str, tuple[str, ...]] | None = None
+) -> list[str]:
+    """Say for each task that waits what has arrived and what has not; nothing where all tokens have gone through.
+
+    `sources` says what each flat task waits for.
+    """
     names = {task_symbol(task.name): task.name for task in workflow.tasks}
     molecules = [one for one in solution if type(one) is tuple]
     gates = {one[1]: _parts(one[2]) for one in molecules if one[0] is Symbol("GATE")}
@@ -29,10 +36,38 @@ def waiting_in(solution: Solution, workflow: Workflow) -> list[str]:
         lacks = _lacks(parts, names, signals.get(name, ""))
         if lacks:
             found.append(f"`{name}` waits for {lacks}")
+    for one in molecules:
+        if sources is not None and one[0] is _WAIT and len(one) == _WAIT_PARTS and one[1] in names:
+            name = names[one[1]]
+            lacks = _lacks_flat(one, sources[name], names)
+            if lacks:
+                found.append(f"`{name}` waits for {lacks}")
     passed = {(one[1], one[2]) for one in molecules if one[0] is Symbol("PASS") and _counts(one, gates)}
     for to, source in sorted(passed, key=str):
         found.append(f"`{names.get(to, to)}` has a token of `{names.get(source, source)}` that it cannot use")
     return found
+
+
+def _lacks_flat(task: Molecule, sources: tuple[str, ...], names: dict[Molecule, str]) -> str:
+    """Say what a flat task lacks, if something has arrived."""
+    _, _, missing, _, arguments = task
+    if missing == len(sources):
+        return ""
+    if type(arguments) is not List:
+        return f"{missing} of {len(sources)} sources; {len(sources) - missing} have arrived"
+    used = {names.get(part[1]) for part in arguments if part[0] is not _VALUE}
+    symbols = {name: symbol for symbol, name in names.items()}
+    absent = [name for name in sources if name in used]
+    # Of those that it only comes after nothing is kept but their number.
+    silent = missing - len(absent)
+    others = [name for name in sources if name not in used]
+    if not silent:
+        arrived = _listed((symbols[name] for name in others), names)
+        return f"{_listed((symbols[name] for name in absent), names)}; {arrived} has arrived"
+    return " and ".join(
+        [_listed((symbols[name] for name in absent), names)] * bool(absent)
+        + [f"{silent} more of {_listed((symbols[name] for name in others), names)}"]
+    )
 
 
 def _parts(inside: Solution) -> dict[Molecule, Molecule]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.workflows.control_checks import check_condition
+from solvent.workflows.forms import forms_of
 from solvent.workflows.model import Control
 from solvent.workflows.paths import paths_of
 
@@ -28,14 +29,15 @@ def check_alternatives(workflow: Workflow, tasks: Mapping[str, Task], paths: Pat
     services = {service.name: service for service in workflow.services}
     depths = depths_of(tasks)
     stands_for = {new: old for one in workflow.alternatives for old, new in one.exits.items() if old in tasks}
+    swapped = frozenset[str]() if paths is None else forms_of(workflow, paths).swapped
     for alternative in workflow.alternatives:
         _check_named_tasks(alternative, tasks, report)
         _check_condition(alternative, report)
         _check_watched(alternative, tasks, services, asleep, report)
         _check_needs(alternative, tasks, depths, report)
-        why = "" if paths is None else _unfit_whole(alternative, tasks, stands_for, paths)
+        why = _unfit_whole(alternative, tasks, stands_for, paths) if paths and alternative.name in swapped else ""
         if why:
-            message = f"the alternative `{alternative.name}` {why}, which a workflow with control flow cannot do"
+            message = f"the alternative `{alternative.name}` {why}, which tasks with control flow cannot do"
             hint = "put the tasks and their alternative into a workflow of its own, and call that as a service"
             report.add("W138", message, ("alternative", alternative.name), hint=hint)
     _check_rivals(workflow, report)

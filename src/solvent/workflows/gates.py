@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from solvent.lang.molecule import List, Molecule, Symbol, copied
 from solvent.lang.solution import Solution
 from solvent.workflows.model import Arrived, Control, Many, Route, Signalled, test_text
-from solvent.workflows.paths import paths_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
+    from solvent.workflows.forms import Forms
     from solvent.workflows.libraries import Library
-    from solvent.workflows.model import Argument, Task, Workflow
+    from solvent.workflows.model import Alternative, Argument, Task, Workflow
     from solvent.workflows.paths import Arc
 
 
@@ -162,70 +162,70 @@ def _spread(needs: Needs, gate: list[str], given: list[str], tokens: str) -> Non
     given.append(f"COLLECT : tj : k : <{left}, z>")
 
 
-_PLAIN = Control()
-
-
 class Gates:
-    """Makes the molecules of a controlled workflow."""
+    """Makes the molecules of the tasks of a workflow that are gates."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - a workflow, and what its translation knows of it
         self,
         workflow: Workflow,
+        forms: Forms,
         symbol: Callable[[str], Molecule],
         argument: Callable[[Argument], Molecule],
         inner: Callable[[Task], list[Molecule]],
         libraries: dict[str, Library],
     ) -> None:
+        assert forms.relations is not None
         self.workflow = workflow
         self.symbol = symbol
         self.argument = argument
         self.inner = inner
         self.libraries = libraries
-        self.paths = paths_of(workflow)
+        self.relations = relations = forms.relations
+        self.paths = relations.paths
         self.skips = self.paths.skips
         self.names: dict[str, None] = dict.fromkeys(_RULES_BASE)
         self.needs: dict[Needs, None] = {}
-        self.tasks = [task for task in workflow.tasks if task.name in self.paths.sources]
-        self.control = {task.name: task.control or _PLAIN for task in self.tasks}
-        self.listeners: dict[str, list[str]] = {}
-        for name, control in self.control.items():
-            if control.signal is not None:
-                self.listeners.setdefault(control.signal, []).append(name)
-        self.milestones = [
-            (control.during, name) for name, control in self.control.items() if control.during is not None
-        ]
-        self.offered = {
-            later: name
-            for name, control in self.control.items()
-            if control.split == "deferred"
-            for later in self.paths.destinations[name]
-        }
-        self.regions = {
-            name: self.paths.upstream(name) for name, control in self.control.items() if control.cancels_rest
-        }
-        self.cancelled = self._cancelled()
-        regions = [*self.regions.values(), *(control.cancels for control in self.control.values())]
+        self.tasks = [task for task in workflow.tasks if task.name in forms.gates]
+        self.swaps = [one for one in workflow.alternatives if one.name in forms.swapped]
+        self.control = relations.control
+        self.cancelled = relations.cancelled
+        regions = [*relations.regions.values(), *(control.cancels for control in self.control.values())]
         self.shut = frozenset(name for region in regions if self.paths.has_loop(self._known(region)) for name in region)
         if self.cancelled:
             self._use("preparePassDated", "passInfoDated", "dateAgain")
+        if any(control.ends for control in self.control.values()) or any(
+            new.control is not None and new.control.ends
+            for one in self.swaps
+            for new in map(workflow.task, one.exits.values())
+        ):
+            self._use("passOut")
 
-    def _cancelled(self) -> frozenset[str]:
-        """Find the tasks that someone may withdraw."""
-        found = {name for control in self.control.values() for name in control.cancels}
-        for name, region in self.regions.items():
-            found |= {name} | region
-        return frozenset(found)
+    def molecules(self, only: Collection[str] | None = None) -> list[Molecule]:
+        """Return all molecules but the rules, or those of some tasks.
 
-    def molecules(self) -> list[Molecule]:
-        """Return all molecules but the rules; `names` and `needs` say afterwards which of those are needed."""
+        `names` and `needs` say afterwards which rules are needed. Rules that a task makes necessary may be about
+        molecules of another: those of a part are known when all molecules have been made once.
+        """
         found: list[Molecule] = []
         for task in self.tasks:
-            found += self._task(task, self.control[task.name])
-        locks = dict.fromkeys(lock for control in self.control.values() for lock in (*control.takes, *control.gives))
-        for lock in locks:
-            found += [(Symbol("LOCK"), lock)] * self.workflow.locks.get(lock, 1)
-        if any(task.control is not None and task.control.ends for task in self.workflow.tasks):
-            self._use("passOut")
+            if only is None or task.name in only:
+                found += self._task(task, self.control[task.name])
+        for lock, takers in self.relations.takers().items():
+            if only is None or takers[0] in only:
+                found += [(Symbol("LOCK"), lock)] * self.workflow.locks.get(lock, 1)
+        return found
+
+    def elsewhere(self, only: Collection[str]) -> list[Molecule]:
+        """Return what a part knows of things that tasks of other parts take: which task each is sent to."""
+        found: list[Molecule] = []
+        for lock, takers in self.relations.takers().items():
+            if takers[0] not in only:
+                found.append((Symbol("LOCK_AT"), lock, self.symbol(takers[0])))
+        for name in only:
+            if name in self.control and self.control[name].split == "deferred":
+                taker = self.paths.destinations[name][0]
+                if taker not in only:
+                    found.append((Symbol("OFFER_AT"), self.symbol(name), self.symbol(taker)))
         return found
 
     def _use(self, *names: str) -> None:
@@ -345,8 +345,8 @@ class Gates:
         if not control.cancels_rest:
             return [*found, Symbol("IGNORES")]
         self._use(*_RULES_VOID)
-        found.append((Symbol("CANCELS"), self._steps(self.regions[name], _RULES_SHUT)))
-        left = self.paths.open_sources(name, self.regions[name])
+        found.append((Symbol("CANCELS"), self._steps(self.relations.regions[name], _RULES_SHUT)))
+        left = self.paths.open_sources(name, self.relations.regions[name])
         if not left:
             return [*found, Symbol("CLOSED")]
         self._use(*_RULES_FIRST_OPEN)
@@ -372,7 +372,7 @@ class Gates:
         many = control.many
         return Needs(
             signal=control.signal is not None,
-            offer=task.name in self.offered,
+            offer=task.name in self.relations.offered,
             locks=len(control.takes),
             during=control.during is not None,
             shuts=task.name in self.shut,
@@ -389,7 +389,7 @@ class Gates:
                 found.append(Symbol("TRANSIENT"))
                 self._use("loseSignal")
         if needs.offer:
-            giver = self.offered[task.name]
+            giver = self.relations.offered[task.name]
             rivals = [one for one in self.paths.destinations[giver] if one != task.name]
             arcs = [arc for rival in rivals if self.skips.is_told(giver, rival) for arc in self.skips.of(rival)]
             found.append((Symbol("OFFERED"), self.symbol(giver), Solution(map(self.symbol, rivals)), self._arcs(arcs)))
@@ -402,7 +402,7 @@ class Gates:
         if needs.is_waiting and not needs.wants:
             found.append(Symbol("ALONE"))
         elif needs.wants:
-            offered = self.symbol(self.offered[task.name]) if needs.offer else None
+            offered = self.symbol(self.relations.offered[task.name]) if needs.offer else None
             milestone = "" if control.during is None else _milestone(control.during, task.name)
             found.append((Symbol("WANTS"), control.takes[0] if control.takes else offered or milestone))
         return found
@@ -424,7 +424,7 @@ class Gates:
         return [*called, Symbol("COLLECTED")]
 
     def _adapting(self, task: Task) -> list[Molecule]:
-        found = _stand_ins(self.workflow, task.name, self.symbol, lambda slot: self._argument(task, slot))
+        found = _stand_ins(self.workflow, self.swaps, task.name, self.symbol, lambda slot: self._argument(task, slot))
         if any(len(one) > _SIMPLE for one in found):
             self._use(*_RULES_CHOICE)
         return found
@@ -446,9 +446,9 @@ class Gates:
         region = [one for one in control.cancels if one != name and one in self.control]
         cancels = self._steps(region, _RULES_SHUT_DATED if name in self.cancelled else _RULES_SHUT)
         completes = [self.symbol(one) for one in control.completes if one in self.control]
-        sends = [self.symbol(one) for signal in control.sends for one in self.listeners.get(signal, ())]
+        sends = [self.symbol(one) for signal in control.sends for one in self.relations.listeners.get(signal, ())]
         held: list[Molecule] = [(Symbol("LOCK"), lock) for lock in control.gives]
-        reaches = [(self.symbol(d[1]), _milestone(d, one)) for d, one in self.milestones if d[0] == name]
+        reaches = [(self.symbol(d[1]), _milestone(d, one)) for d, one in self.relations.milestones if d[0] == name]
         if reaches:
             self._use("prepareReach", "reachOver")
         found: list[Molecule] = [
@@ -567,14 +567,18 @@ _SIMPLE = 7
 
 
 def _stand_ins(
-    workflow: Workflow, task: str, symbol: Callable[[str], Molecule], argument: Callable[[Argument], Molecule]
+    workflow: Workflow,
+    alternatives: Iterable[Alternative],
+    task: str,
+    symbol: Callable[[str], Molecule],
+    argument: Callable[[Argument], Molecule],
 ) -> list[Molecule]:
     """Return what takes another service where one fails: for each alternative of a task, and those after these."""
     found: list[Molecule] = []
     todo = [task]
     for name in todo:
         judges: list[Molecule] = []
-        for one in workflow.alternatives:
+        for one in alternatives:
             if name not in one.exits:
                 continue
             other = workflow.task(one.exits[name])

@@ -480,6 +480,11 @@ class Alternative(msgspec.Struct, frozen=True, omit_defaults=True):
 _OF_CONTROL = frozenset((Arrived, Signalled))
 
 
+def has_control(task: Task) -> bool:
+    """Return whether a task does more than wait for all its sources and pass to all its destinations."""
+    return task.control is not None or not _OF_CONTROL.isdisjoint(map(type, task.slots))
+
+
 class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """The model of a workflow: tasks, services and alternatives.
 
@@ -538,7 +543,7 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def is_controlled(self) -> bool:
         """Whether any task does more than wait for all its sources and pass to all its destinations."""
-        return any(task.control is not None or not _OF_CONTROL.isdisjoint(map(type, task.slots)) for task in self.tasks)
+        return any(map(has_control, self.tasks))
 
     @cached_property
     def destinations(self) -> dict[str, list[str]]:

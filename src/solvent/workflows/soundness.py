@@ -54,7 +54,7 @@ class Tokens:
         self.joins = {name: control.join for name, control in self.control.items()}
         self.scattered = {name for name, control in self.control.items() if control.many and control.many.apart}
         """The tasks whose instances pass on, each by itself."""
-        self.ways = {name: _ways(control, paths.destinations[name]) for name, control in self.control.items()}
+        self.ways = {name: ways_of(control, paths.destinations[name]) for name, control in self.control.items()}
         """The ways that a result can take, each as far as it goes."""
         self.passes = {name: self._passed(name, control) for name, control in self.control.items()}
         """For each task how many tokens it passes to each destination at most when it is done."""
@@ -238,7 +238,7 @@ class Tokens:
         return int(tokens >= control.threads) if control.join == "all" else int(tokens > 0)
 
 
-def _ways(control: Control, destinations: tuple[str, ...]) -> tuple[Way, ...]:
+def ways_of(control: Control, destinations: tuple[str, ...]) -> tuple[Way, ...]:
     """Return the ways that a result can take; of `some` ways that hold together, all at once."""
     routes = [(route.task, route.test) for route in control.routes if route.task in destinations]
     named = {*(task for task, _ in routes), *(() if control.again is None else (control.again.task,))}

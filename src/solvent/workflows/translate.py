@@ -22,7 +22,7 @@ from solvent.lang.rule import Rule
 from solvent.lang.scope import resolve
 from solvent.lang.solution import Solution
 from solvent.source import Source
-from solvent.workflows.forms import replaceable_tasks
+from solvent.workflows.forms import Forms, forms_of
 from solvent.workflows.gates import Gates, Needs, start_rule
 from solvent.workflows.libraries import Library, library_of
 from solvent.workflows.model import REQUIRED, Alternative, Argument, Claim, Each, Input, Result, Task, Value, Workflow
@@ -31,8 +31,8 @@ from solvent.workflows.rule_functions import FUNCTIONS, molecule_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_SRC, _IN, _DST, _SRV, _ARG, _OPEN, _FROM, _VALUE, _WAIT, _READY, _EACH_OF = map(
-    Symbol, ("SRC", "IN", "DST", "SRV", "ARG", "OPEN", "FROM", "VALUE", "WAIT", "READY", "EACH")
+_SRC, _IN, _DST, _SRV, _ARG, _OPEN, _FROM, _VALUE, _WAIT, _READY, _EACH_OF, _GATE = map(
+    Symbol, ("SRC", "IN", "DST", "SRV", "ARG", "OPEN", "FROM", "VALUE", "WAIT", "READY", "EACH", "GATE")
 )
 _SYMBOL = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
 _KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
@@ -41,8 +41,9 @@ _RESERVED = frozenset(
      "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE",
      "OFF", "OFFS", "GATE", "EPOCH", "SKIP", "SKIPPED", "SIGNAL", "LOCK", "FLAG_INVOKE", "VOID", "VOID_PART", "LAST",
      "AWAY", "COLLECT", "SPREAD", "GOT", "REST", "OFFER", "RIVALS", "REACHED", "END", "ENDED", "WITHDRAWN",
-     "WAIT", "READY", "ITEMS")
+     "WAIT", "READY", "ITEMS", "LOCK_AT", "OFFER_AT")
 )  # fmt: skip
+_AWAY_OF_GATES = frozenset(("away_skip", "away_signal", "away_cancel", "away_cancelled", "away_lock", "away_offer"))
 _FILTERED = ("df_init", "df_step", "df_setup")
 _FLAT_EACH = ("ft_each", "ft_each_done", "ft_each_failed")
 _EACH = (
@@ -60,6 +61,7 @@ class Concrete:
     tasks: dict[str, Molecule]
     names: dict[Molecule, str]
     """The same the other way round."""
+    forms: Forms
     is_foreign: bool = False
     """Whether somebody else has written it, or changed it: it may have tasks that the workflow does not know."""
 
@@ -67,7 +69,14 @@ class Concrete:
 def foreign(workflow: Workflow, solution: Solution) -> Concrete:
     """Return a concrete workflow that was printed and read again, or written by hand."""
     tasks = {task.name: task_symbol(task.name) for task in workflow.tasks}
-    return Concrete(workflow, solution, tasks, {symbol: name for name, symbol in tasks.items()}, is_foreign=True)
+    names = {symbol: name for name, symbol in tasks.items()}
+    forms = forms_of(workflow)
+    written = frozenset(names[one[1]] for one in solution if type(one) is tuple and one[0] is _GATE and one[1] in names)
+    if written != forms.gates:
+        # It was written with other forms, or for a workflow that has changed since.
+        swapped = {one.name for one in workflow.alternatives if not written.isdisjoint(one.exits)}
+        forms = Forms(frozenset(tasks) - written, written, frozenset(swapped), forms.relations)
+    return Concrete(workflow, solution, tasks, names, forms, is_foreign=True)
 
 
 def task_symbol(name: str) -> Molecule:
@@ -143,66 +152,89 @@ class Concretiser:
         self.inputs = _inputs(workflow, inputs or {})
         self.functions = functions = functions if functions is not None else workflow_functions()
         self.rules = {name: rule for file in ("generic", "data") for name, rule in _rules(file, functions).items()}
-        self.is_adaptive = bool(workflow.alternatives)
-        if self.is_adaptive:
+        self.forms = forms_of(workflow)
+        #: The alternatives that take tasks out and put others in; those that call another service are in gates.
+        self.moving = [one for one in workflow.alternatives if one.name not in self.forms.swapped]
+        if self.moving:
             self.rules |= _rules("adaptation", functions)
         self.wakers = workflow.wakers
-        self.destinations = _destinations(workflow)
         self._known = workflow.by_name
         self._symbols = _Symbols({name: task_symbol(name) for name in self._known})
         self._names = {symbol: name for name, symbol in self._symbols.items()}
-        self._replaceable = replaceable_tasks(workflow)
+        self.destinations = _destinations(workflow)
+        self._gates: Gates | None = None
 
     def concrete(self, only: frozenset[str] | None = None) -> Concrete:
         """Make the whole; or a part: these tasks, and the alternatives that watch them.
 
-        All tasks that an alternative watches must be in one part.
+        Tasks that rules join must be in one part (see `shards`).
         """
-        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols, self._names)
+        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols, self._names, self.forms)
 
     def _molecules(self, only: frozenset[str] | None) -> list[Molecule]:
         """Return the molecules of the outermost solution."""
-        if self.workflow.is_controlled:
-            return self._controlled()
+        forms = self.forms
         tasks = self.workflow.tasks if only is None else [self._known[name] for name in sorted(only)]
-        flat = [task for task in tasks if task.name not in self._replaceable]
         found: list[Molecule] = []
+        if forms.gates:
+            found += self._gate_molecules(only)
+            dormant = self.workflow.dormant
+            # What stands in for a gate's task is in that gate.
+            tasks = [
+                task
+                for task in tasks
+                if task.name not in forms.gates and (task.name not in dormant or task.name in forms.replaceable)
+            ]
+        flat = [task for task in tasks if task.name not in forms.replaceable]
         if flat:
             found += _rules("flat", self.functions).values()
         if any(task.each is not None for task in flat):
             found += [self.rules[name] for name in _FLAT_EACH]
-        if self.is_adaptive:
+        if self.moving:
             inner = "wa_reject"
             found += [rule for name, rule in _rules("adaptation", self.functions).items() if name != inner]
             for alternative in self._watching(only):
                 found += self._alternative(alternative)
         if only is not None:
-            found += _rules("away", self.functions).values()
+            found += [
+                rule
+                for name, rule in _rules("away", self.functions).items()
+                if forms.gates or name not in _AWAY_OF_GATES
+            ]
             found += [(Symbol("AWAY"), self._symbols[name]) for name in self._away(only)]
         for task in tasks:
-            if task.name in self._replaceable:
+            if task.name in forms.replaceable:
                 found.append(self._task(task))
             else:
                 found += self._flat_task(task)
         return found
+
+    def _sources(self, task: Task) -> tuple[str, ...]:
+        """Return the tasks that one gets results of, or only hears that they are done."""
+        relations = self.forms.relations
+        return task.sources if relations is None else relations.paths.sources.get(task.name, task.sources)
 
     def _flat_task(self, task: Task) -> list[Molecule]:
         own, symbols = self._symbols[task.name], self._symbols
         called: Molecule = task.service if task.each is None else (_EACH_OF, task.service, *_each(task.each))
         later: list[Molecule] = [(_DST, own, symbols[name]) for name in self.destinations[task.name]]
         arguments = List(map(self._argument, task.slots))
-        missing = len(task.sources)
+        missing = len(self._sources(task))
         if missing:
             return [*later, (_WAIT, own, missing, called, arguments)]
         return [*later, (_READY, own, called, List(value for _, value in arguments))]
 
     def _watching(self, only: frozenset[str] | None) -> list[Alternative]:
         """Return the alternatives of a part."""
-        return [one for one in self.workflow.alternatives if only is None or not only.isdisjoint(one.watched)]
+        return [one for one in self.moving if only is None or not only.isdisjoint(one.watched)]
 
     def _away(self, only: frozenset[str]) -> list[str]:
         """Return the tasks of other parts of which this one knows; of others it learns when it hears of them."""
         known = {name: None for task in sorted(only) for name in self.destinations[task]}
+        relations = self.forms.relations
+        if relations is not None:
+            for name in sorted(only & self.forms.gates):
+                known |= relations.addressed_by(name)
         for one in self._watching(only):
             known |= dict.fromkeys((*one.exits.values(), *one.replaced))
             for name, alternatives in self.wakers.items():
@@ -212,7 +244,7 @@ class Concretiser:
 
     def _task(self, task: Task) -> Molecule:
         symbols, own = self._symbols, self._symbols[task.name]
-        sources: list[Molecule] = [symbols[name] for name in task.sources]
+        sources: list[Molecule] = [symbols[name] for name in self._sources(task)]
         if task.name in self.wakers:
             sources.append(Symbol("WAKE"))
         filters = dict.fromkeys(
@@ -236,10 +268,11 @@ class Concretiser:
         parts += [self.rules[name] for name in names]
         return own, Solution(parts)
 
-    def _controlled(self) -> list[Molecule]:
-        """Return the molecules of a workflow whose tasks join and split by patterns."""
+    def _gate_molecules(self, only: frozenset[str] | None) -> list[Molecule]:
+        """Return the rules and molecules of tasks that join and split by patterns."""
         libraries = {name: self._library(name, path) for name, path in self.workflow.patterns.items()}
         rules = _rules("patterns", self.functions) | _rules("instances", self.functions)
+        swaps = {name for one in self.workflow.alternatives if one.name in self.forms.swapped for name in one.exits}
 
         def inner(task: Task) -> list[Molecule]:
             if task.control is not None and task.control.many is not None:
@@ -248,18 +281,25 @@ class Concretiser:
             found: list[Molecule] = [self.rules[name] for name in names]
             if task.each is not None:
                 found.append((Symbol("EACH"), *_each(task.each)))
-            if any(task.name in one.exits for one in self.workflow.alternatives):
+            if task.name in swaps:
                 found += [rules[name] for name in ("wa_judge", "wa_swap", "wa_swap_last", "wa_swap_choice")]
             return found
 
-        gates = Gates(self.workflow, task_symbol, self._argument, inner, libraries)
-        molecules = gates.molecules()
+        if self._gates is None:
+            self._gates = Gates(self.workflow, self.forms, task_symbol, self._argument, inner, libraries)
+            if only is not None:
+                # Now it is known which rules there are.
+                self._gates.molecules()
+        gates = self._gates
+        molecules = gates.molecules(only)
         found: list[Molecule] = [rule for name, rule in rules.items() if name in gates.names]
         found += [
             rules["invokeServ"] if needs == Needs() else _composed(needs, self.functions) for needs in gates.needs
         ]
         for library in libraries.values():
             found += library.rules
+        if only is not None:
+            found += gates.elsewhere(only)
         return [*found, *molecules]
 
     def _library(self, name: str, path: str) -> Library:
@@ -288,9 +328,7 @@ class Concretiser:
     def _judges(self, task: Task) -> list[Molecule]:
         """Return what rejects a task's results: the rule, and the conditions by alternative (none for a predicate)."""
         judges = [
-            (one.name, one.when or "")
-            for one in self.workflow.alternatives
-            if "condition" in one.on and task.name in one.watched
+            (one.name, one.when or "") for one in self.moving if "condition" in one.on and task.name in one.watched
         ]
         return [(Symbol("JUDGES"), List(judges)), self.rules["wa_reject"]] if judges else []
 

@@ -17,6 +17,7 @@ from solvent.lang.molecule import Symbol
 from solvent.lang.printer import print_molecule as written
 from solvent.lang.solution import Solution
 from solvent.runs.conditions import Chooser
+from solvent.runs.exploring import gated
 from solvent.runs.functions import HOST, current
 from solvent.services.python import function_of
 from solvent.workflows.formats.files import load_text
@@ -245,7 +246,8 @@ class Program:
         self._names = {task_symbol(task.name): task.name for task in workflow.tasks}
         services = {one.name: function_of(one, FOLDER) for one in workflow.services}
         functions = workflow_functions(**{**HOST, "invoke": _answering(services)})
-        self.solution = concretise(workflow, None, functions=functions, folder=FOLDER).solution
+        # The paper's services all join and pass on by themselves.
+        self.solution = concretise(gated(workflow), None, functions=functions, folder=FOLDER).solution
         current.run = self
 
     def name_of(self, task: Molecule) -> str:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from solvent.engine.explore import explore
 from solvent.runs.causality import violations
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploring import explore_workflow, gated
 from tests.conformance.patterns.figures import AFTERWARDS, FOLDER, PAGE, STEPS, Program, section_5, seen, table
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ LAST = [("ChWS7", "FLAG_INVOKE:1"), ("ChWS7", 'RESULT:ChWS7:⟨"the result is 12
 
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_run_has_the_reactions_of_the_figures(jobs: int) -> None:
-    """A run has the reactions of the figures, and keeps the order of each branch."""
-    report, watch = watched(section_5(), jobs=jobs)
+    """A run in which each service is a gate has the reactions of the figures, and keeps the order of each branch."""
+    report, watch = watched(gated(section_5()), jobs=jobs)
     assert report.results == {"ChWS7": "the result is 12"}
     assert Counter(watch.rules) == Counter(rule for step in STEPS for rule in step.rules) + Counter(AFTERWARDS)
     for chain in [*CHAINS, LAST]:

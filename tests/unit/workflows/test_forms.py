@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from solvent.lang.molecule import List, Opaque
 from solvent.lang.printer import print_molecule
-from solvent.workflows.forms import replaceable_tasks
-from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
+from solvent.workflows.checks import check
+from solvent.workflows.forms import forms_of
+from solvent.workflows.model import (
+    Alternative,
+    Control,
+    Each,
+    Result,
+    Route,
+    Service,
+    Task,
+    Test,
+    Value,
+    Workflow,
+)
 from solvent.workflows.rule_functions import FROM, MAX_SHOWN, complete, put
 from solvent.workflows.translate import concretise
 
@@ -31,7 +44,7 @@ def shown(workflow: Workflow) -> list[str]:
 
 def test_without_alternatives_all_tasks_are_flat() -> None:
     """Nothing can be replaced, so nothing is replaceable."""
-    assert replaceable_tasks(flow(A="", B="A")) == frozenset()
+    assert forms_of(flow(A="", B="A")).replaceable == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -53,7 +66,85 @@ def test_only_the_zone_of_an_alternative_is_replaceable(alternative: Alternative
     sources = {"A": "", "B": "A", "C": "B", "D": "C", "X": "", "Y": "X", "Z": "A", "S": "A"}
     if replaced == "B":
         sources["D"] = "Z"
-    assert replaceable_tasks(adaptive(alternative, **sources)) == set(expected)
+    assert forms_of(adaptive(alternative, **sources)).replaceable == set(expected)
+
+
+LOOP = Control(join="any", again=Route("L", Test("result < 3")))
+BACK = Control(again=Route("L", Test("result < 3")))
+ANY = Control(join="any")
+CHOICE = Control(split="one", routes=(Route("P", Test("result > 0")), Route("Q")))
+
+
+def controlled(controls: dict[str, Control], *alternatives: Alternative, **sources: str) -> Workflow:
+    """Make a workflow of which some tasks have control words."""
+    plain = flow(**sources)
+    tasks = tuple(replace(one, control=controls.get(one.name)) for one in plain.tasks)
+    return Workflow(plain.name, tasks, plain.services, alternatives)
+
+
+@pytest.mark.parametrize(
+    "controls, sources, gates",
+    [
+        # A loop of one task: what is beside and behind it starts once.
+        ({"L": LOOP}, {"A": "", "L": "A", "B": "L", "C": "AB"}, "L"),
+        # One of several: a token goes round and leaves once.
+        ({"L": ANY, "K": BACK}, {"A": "", "L": "A", "K": "L", "B": "K", "C": "KA", "D": "BC"}, "LK"),
+        # In this one two go round.
+        ({"L": ANY, "K": BACK}, {"A": "", "L": "A", "K": "L", "H": "L", "B": "K", "C": "H"}, "LKHBC"),
+        # A choice, and what merges behind it: only one of its ways is taken.
+        ({"A": CHOICE, "M": Control(join="any")}, {"A": "", "P": "A", "Q": "A", "M": "PQ", "B": "M"}, "AM"),
+        # What each arrival starts again is a gate, and so is all behind it.
+        ({"M": Control(join="any")}, {"A": "", "B": "", "M": "AB", "C": "M", "D": "C", "E": "A"}, "MCD"),
+        # What passes twice starts its destinations twice.
+        ({"A": Control(copies=2)}, {"A": "", "B": "A", "C": "B", "D": ""}, "ABC"),
+        # A task that may be cancelled, and what passes to it a token with a number.
+        ({"X": Control(cancels=("C",))}, {"A": "", "B": "A", "C": "B", "D": "C", "X": ""}, "BCX"),
+        # What hears of ways that are not taken.
+        ({"A": CHOICE, "M": Control(join="active")}, {"A": "", "P": "A", "Q": "A", "M": "PQ", "B": "M"}, "APQM"),
+        # Where a milestone begins and ends.
+        ({"M": Control(during=("A", "C"))}, {"A": "", "B": "A", "C": "B", "M": "", "D": "M"}, "ACM"),
+        # Who is offered something.
+        ({"A": Control(split="deferred")}, {"A": "", "B": "A", "C": "A", "D": "B"}, "ABC"),
+    ],
+)
+def test_only_what_control_flow_touches_is_a_gate(
+    controls: dict[str, Control], sources: dict[str, str], gates: str
+) -> None:
+    """All other tasks of a workflow with control flow are flat."""
+    found = forms_of(controlled(controls, **sources))
+    assert (found.gates, found.replaceable) == (frozenset(gates), frozenset())
+
+
+def test_an_alternative_that_touches_no_gate_moves_tasks() -> None:
+    """It may replace several tasks, also in a workflow with control flow elsewhere."""
+    several = Alternative("a", {"B": "S", "C": "T"})
+    workflow = controlled({"L": LOOP}, several, L="", A="", B="A", C="A", S="A", T="A", D="BC")
+    found = forms_of(workflow)
+    assert (found.gates, found.swapped) == ({"L"}, frozenset())
+    assert found.replaceable == set("ABCSTD")
+    assert [one for one in check(workflow) if one.code == "W138"] == []
+
+
+def test_an_alternative_before_a_gate_swaps_services() -> None:
+    """What leads to a gate cannot be called off there, so the task becomes one; what leads to it stays flat."""
+    workflow = controlled({"L": LOOP}, Alternative("a", {"B": "S"}), A="", B="A", S="A", L="B")
+    found = forms_of(workflow)
+    assert (found.gates, found.swapped, found.replaceable) == ({"B", "L"}, {"a"}, frozenset())
+    several = replace(workflow, alternatives=(Alternative("a", {"B": "S"}, watch=("L",)),))
+    assert "W138" in {one.code for one in check(several)}
+
+
+def test_a_stand_in_that_ends_the_case_is_called_in_a_gate() -> None:
+    """It does more than pass its result on in the place of another."""
+    found = forms_of(controlled({"S": Control(ends="case")}, Alternative("a", {"A": "S"}), A="", B="A", S=""))
+    assert (found.swapped, found.gates, found.replaceable) == ({"a"}, {"A"}, frozenset())
+
+
+def test_an_alternative_of_a_stand_in_goes_with_it() -> None:
+    """If the first one swaps services, so does the one in its place."""
+    chain = Alternative("a", {"B": "S"}), Alternative("b", {"S": "T"})
+    found = forms_of(controlled({"L": LOOP}, *chain, A="", B="A", S="A", T="A", L="B"))
+    assert (found.swapped, found.gates) == ({"a", "b"}, {"B", "L"})
 
 
 def test_each_form_has_its_molecules() -> None:

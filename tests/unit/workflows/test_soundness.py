@@ -353,10 +353,10 @@ MANY = one("A", "S", many=Many(Value(2)))
     ],
 )
 def test_alternatives_in_control_flow(alternative: Alternative, changed: tuple[Task, ...], why: str) -> None:
-    """In a workflow with control flow an alternative is one task in the place of another."""
+    """Where control flow is, an alternative is one task in the place of another."""
     new = {task.name: task for task in changed}
     tasks = tuple(new.get(task.name, task) for task in REGION)
-    said = [f"W138 the alternative `a` {why}, which a workflow with control flow cannot do"] if why else []
+    said = [f"W138 the alternative `a` {why}, which tasks with control flow cannot do"] if why else []
     assert said_of(flow(*tasks, alternatives=(alternative,))) == said
 
 

@@ -1,7 +1,7 @@
 """What a run needs that living agents do not offer: services that nobody has, and those that nobody has together.
 
 A shard is with one agent, so one of them must have all services of its tasks. A workflow is divided by what agents
-offer when it is submitted (see `partition`); those that come and go later may have the same services otherwise.
+offer when it is submitted (see `workflows/shards`); those that come and go later may have the same services otherwise.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.errors import AgentProblem, RecordProblem, SolventError, StoreError
-from solvent.runs.agents.partition import are_together, divided, places_for
-from solvent.runs.registry import FORMAT, MAX_SHARDS, RunRecord, announce, key_of, new_record
+from solvent.runs.registry import FORMAT, RunRecord, announce, key_of, new_record
 from solvent.values.limits import UNREADABLE
 from solvent.workflows.formats.yaml.writer import write_json
+from solvent.workflows.shards import MAX_SHARDS, are_together, divided, shards_for
 from solvent.workflows.translate import task_symbol
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def submit(
     offered: Mapping[str, frozenset[str]] | None = None,
 ) -> RunRecord:
     """Have a workflow run by whichever agents there are; `offered` says who offers each service, if that matters."""
-    max_shards = min(max_shards or places_for(workflow), MAX_SHARDS)
+    max_shards = min(max_shards or shards_for(workflow), MAX_SHARDS)
     # Where a record is too large to have the division, everybody divides for himself, and knows nothing of this.
     shards = divided(workflow, max_shards, offered if len(workflow.tasks) < MAX_DIVISION_BYTES else None)
     where = {name: number for number, names in enumerate(shards) for name in names}

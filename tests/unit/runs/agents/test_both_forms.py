@@ -12,7 +12,7 @@ from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import report_of
 from solvent.runs.embedded import run_workflow
-from solvent.workflows.forms import replaceable_tasks
+from solvent.workflows.forms import forms_of
 from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import broken, run_by_agents, store_at
 
@@ -69,4 +69,4 @@ def test_shards_come_to_the_same_as_one_process(seed: int, tmp_path: Path) -> No
 def test_the_workflows_have_tasks_of_both_forms() -> None:
     """Otherwise the other test would be about nothing."""
     workflows = [mixed(seed) for seed in range(12)]
-    assert sum(0 < len(replaceable_tasks(one)) < len(one.tasks) for one in workflows) > 6
+    assert sum(0 < len(forms_of(one).replaceable) < len(one.tasks) for one in workflows) > 6

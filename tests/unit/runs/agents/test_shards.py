@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from solvent.errors import RecordProblem, SolventError
-from solvent.runs.agents.partition import divided
 from solvent.runs.agents.shards import Standing, is_over, shards_of, standings, submit
 from solvent.runs.closing import report_of
 from solvent.runs.registry import (
@@ -27,6 +26,7 @@ from solvent.runs.registry import (
     record_of,
     workflow_of,
 )
+from solvent.workflows.shards import divided
 from tests.unit.runs.agents.flows import adaptive
 
 if TYPE_CHECKING:

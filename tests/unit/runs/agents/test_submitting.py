@@ -44,7 +44,7 @@ def test_what_agents_cannot_run_is_refused(store: Store, flow: Workflow, words: 
 def test_signals_between_tasks_are_fine(store: Store) -> None:
     """A signal that a task of the workflow sends needs nobody from outside."""
     flow = workflow(Task("a", "add", control=Control(sends=("go",))), Task("b", "add", control=Control(signal="go")))
-    assert give_to_agents(store, "r1", flow, {}).shards == 1
+    assert give_to_agents(store, "r1", flow, {}).shards == 2
 
 
 def test_inputs_are_asked_for_before(store: Store) -> None:

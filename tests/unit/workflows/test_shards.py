@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from solvent.runs.agents.partition import divided
-from solvent.workflows.model import Alternative, Control, Result, Service, Task, Value, Workflow
+from solvent.workflows.model import Alternative, Control, Many, Result, Route, Service, Task, Value, Workflow
+from solvent.workflows.shards import are_together, divided, finest
 from tests.unit.runs.agents.flows import workflow
 
 
@@ -90,7 +91,53 @@ def test_what_waits_for_another_is_near_it() -> None:
     assert divided(workflow(*ends, *pairs), 2) == [["a0", "a1", "asum"], ["b0", "b1", "bsum"]]
 
 
-def test_patterns_are_one_place() -> None:
-    """A workflow whose tasks join by patterns is not divided."""
+def controlled(**controls: Control | None) -> Workflow:
+    """Make a row of tasks, each after the one before, with these words."""
+    names = [*controls]
+    before = dict(zip(names[1:], names, strict=False))
+    tasks = (Task(name, "add", after=tuple(before.get(name, ())), control=one) for name, one in controls.items())
+    return workflow(*tasks)
+
+
+def test_patterns_are_dealt_out() -> None:
+    """Tasks that join by patterns are divided like others."""
     flow = workflow(Task("a", "add"), Task("b", "add"), Task("c", "add", after=("a", "b"), control=Control(join="any")))
-    assert divided(flow, 8) == [["a", "b", "c"]]
+    assert divided(flow, 8) == [["a"], ["b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    "controls, together",
+    [
+        # Who takes a lock; who only gives it back sends it.
+        ({"a": Control(takes=("l",)), "b": None, "c": Control(takes=("l",)), "d": Control(gives=("l",))}, "ac"),
+        # The rivals of an offer.
+        ({"a": Control(split="deferred", routes=(Route("c"),)), "b": None, "c": None, "d": None}, "bc"),
+        # A milestone: where it begins and ends, and what it is for.
+        ({"a": None, "b": None, "c": Control(during=("a", "d")), "d": None}, "acd"),
+        # Who completes several instances, and what has them.
+        ({"a": Control(many=Many(Value(2))), "b": None, "c": Control(completes=("a",))}, "ac"),
+        # What may be cancelled, and what passes to it; who cancels sends that.
+        ({"a": None, "b": None, "c": None, "d": Control(cancels=("c",))}, "bc"),
+    ],
+)
+def test_what_rules_join_is_together(controls: dict[str, Control | None], together: str) -> None:
+    """The finest division has those tasks in one shard, and every other task alone."""
+    found = {frozenset(names) for names in finest(controlled(**controls))}
+    alone = {frozenset((name,)) for name in controls if name not in together}
+    assert found == {frozenset(together), *alone}
+    assert not are_together(controlled(**controls), [[name] for name in controls])
+
+
+def test_what_stands_in_for_a_gate_is_with_it() -> None:
+    """It is called in the instance of the task that it replaces."""
+    tasks = (Task("a", "add", control=Control(copies=2)), Task("b", "add", after=("a",)), Task("spare", "add"))
+    flow = workflow(*tasks, alternatives=(Alternative("other", {"a": "spare"}),))
+    assert [sorted(names) for names in finest(flow)] == [["a", "spare"], ["b"]]
+
+
+@pytest.mark.parametrize("control", [Control(ends="case"), Control(join="majority")])
+def test_some_workflows_are_one_shard(control: Control) -> None:
+    """One that a task may end, and one with rules of the user's own."""
+    patterns = {"majority": "majority.hocl"} if control.join == "majority" else {}
+    flow = workflow(Task("a", "add"), Task("b", "add", after=("a",), control=control), patterns=patterns)
+    assert finest(flow) == divided(flow, 8) == [["a", "b"]]
