@@ -23,7 +23,7 @@ from solvent.values import codec
 from solvent.workflows.model import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from solvent.engine.reaction import Flight
     from solvent.runs.agents.adrift import Adrift
@@ -58,6 +58,7 @@ class OpenCall:
         "request",
         "start",
         "task",
+        "verdicts",
     )
 
     def __init__(self, execution: Execution, flight: Flight, request: Request, task: str, origin: str = "") -> None:
@@ -80,6 +81,8 @@ class OpenCall:
         self.is_cancelled = False
         #: Whether its arguments were called off: whatever it answers is not wanted.
         self.is_called_off = False
+        #: Whether predicates reject its answer, by alternative: they judge it before it lands.
+        self.verdicts: Mapping[str, bool] = {}
 
     def begin(self) -> None:
         """Make the call."""

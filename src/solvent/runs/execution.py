@@ -366,7 +366,7 @@ class Execution:
             threading.Thread(target=self._judge_first, args=(judges, answer), daemon=True).start()
 
     def _judge_first(self, judges: list[str], answer: Answer) -> None:
-        self._judge.ask(answer.call.task, judges, answer.value)
+        answer.call.verdicts = self._judge.ask(judges, answer.value)
         self.calls.answers.put(answer)
 
     def _land(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
@@ -394,6 +394,8 @@ class Execution:
             self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
             molecule = (_ERR if index is None else _FAULT, Symbol(failure.kind), text)
         self._note(Event(self._end_of(failure), name, now, "" if failure is None else failure.text))
+        if name in self._judges:
+            self._judge.land(name, call.verdicts)
         try:
             flight.coroutine.send(molecule)
         except StopIteration as answered:
