@@ -7,6 +7,7 @@ why: nobody would rely on a result that could not be judged.
 from __future__ import annotations
 
 import reprlib
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.errors import SolventError, WorkflowProblem
@@ -70,9 +71,10 @@ class Judge:
     def _ask(self, name: str, value: Any) -> bool:
         try:
             return bool(self._predicates[name](value))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a predicate is the user's and may raise anything
+        except BaseException as error:
+            # A predicate is the user's and may raise anything; but Ctrl-C comes to the main thread, and only there.
+            if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                raise
             self.troubles[name] = cause_of(error)
             return True
 
