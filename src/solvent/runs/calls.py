@@ -189,6 +189,8 @@ class Calls:
         self.unkept: dict[str, str] = {}
         #: One that is repeated, since the journal has its place but not its answer: nothing else happens meanwhile.
         self.awaited: OpenCall | None = None
+        #: Those of them that have failed this time: not noted while what the past has may rest on their answers.
+        self.failed_again: list[Answer] = []
         self.answers = answers
         self._journal = journal
         self.room = room
@@ -311,6 +313,8 @@ class Calls:
             return None
         if answer.call is self.awaited:
             self.awaited = None
+            if answer.failure is not None:
+                self.failed_again.append(answer)
             return answer
         call, value, failure, attempts = answer
         if self._is_shared:
@@ -353,6 +357,12 @@ class Calls:
                 return None
         self._journal.failed(call.key, call.task, attempts, failure)
         return failure
+
+    def note_failed_again(self) -> None:
+        """Note that calls which were repeated have failed: nothing that was noted rests on their answers."""
+        for answer in self.failed_again:
+            self.note(answer)
+        self.failed_again.clear()
 
     def _note_retry(self, again: Again) -> None:
         """Note that an attempt of a call failed, and that the next one is about to be made."""

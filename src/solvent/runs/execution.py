@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from solvent.engine.reaction import Flight, Reaction
     from solvent.runs.agents.adrift import Adrift
     from solvent.runs.calls import Answer, Answers, Room, Starter
-    from solvent.runs.events import AnyEvent, ShardClosed
+    from solvent.runs.events import Adapted, AnyEvent, ShardClosed
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
     from solvent.runs.kept import Blobs
@@ -142,6 +142,8 @@ class Execution:
         self._stands_for = dict(exits) if workflow.is_controlled else {}
         self._began = time.perf_counter()
         self._faults: dict[str, Failed] = {}
+        # Adaptations after a repeated call has failed, while it is open whether the past fits that.
+        self._adapted_again: list[Adapted] = []
         self._replaced: set[str] = set()
         self._stood_in_for: set[str] = set()
         # How far each task with a gate is cancelled, and which of its cases: what is older is not called any more.
@@ -236,6 +238,8 @@ class Execution:
                     self._repeat(past.popleft())
                 elif not self.reactor.flights:
                     break
+        if self.calls.failed_again and not self.journal.past:
+            self._note_failed_again()
         if self.report.ended_by:
             self.abandon()
         elif self._is_caught_up and self.calls.awaited is None:
@@ -439,6 +443,14 @@ class Execution:
 
     def _repeat_answer(self, event: CallAnswered | CallFailed) -> None:
         call = self.calls.pop_planned(event.call)
+        if call is None and self.calls.failed_again:
+            failed, _, failure, _ = self.calls.failed_again[-1]
+            raise RecordProblem(
+                "R406",
+                f"the call of `{failed.task}` was made again, since its answer is no data and was not kept, and it "
+                f"failed this time: {'' if failure is None else failure.text}",
+                hint="the run goes on from where it succeeded: resume it once more when it can",
+            )
         if call is None:
             raise RecordProblem(
                 "R404",
@@ -458,6 +470,13 @@ class Execution:
             )
         else:
             self.calls.repeat(call)
+
+    def _note_failed_again(self) -> None:
+        """Note that calls which were repeated have failed, and what followed."""
+        self.calls.note_failed_again()
+        for event in self._adapted_again:
+            self.journal.adapted(event)
+        self._adapted_again.clear()
 
     def _kept_value(self, event: CallAnswered) -> Any:
         try:
@@ -522,7 +541,11 @@ class Execution:
             # Otherwise its only call has just ended, and nothing is to be looked for.
             for replaced in one.replaced:
                 self._cancel_calls(replaced)
-        self.journal.adapted(adapted_event(adaptation, at=time.time()))
+        noted = adapted_event(adaptation, at=time.time())
+        if self.calls.failed_again and self.journal.past:
+            self._adapted_again.append(noted)
+        else:
+            self.journal.adapted(noted)
         self._note(Event("adapted", name, now, alternative))
 
     def _give_up(self, name: str) -> None:

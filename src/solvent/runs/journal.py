@@ -87,6 +87,8 @@ class Journal:
         Who had it in the epochs `since`, and does not know how far it came, resumes if nobody else had it after that.
         """
         last_at, epoch_before, out = 0, 0, set[str]()
+        # Where answers are among the inputs that were no data and not kept.
+        discarded: dict[str, int] = {}
         for position, event in read_journal(self.store, self.log):
             self._last = position
             self._count(event, out)
@@ -96,10 +98,16 @@ class Journal:
                 self.adaptations.append(event)
                 self._adapted.append(event)
             is_input = _is_input(event)
+            if isinstance(event, CallFailed) and is_input and event.call in discarded:
+                # It was made again, and failed in the place of its answer.
+                self.past[discarded.pop(event.call)] = event
+                continue
             # Who notes a call, or takes an input, has said before what followed from the records before.
             if position != last_at and (is_input or isinstance(event, CallStarted)):
                 last_at, self.last_inputs = position, 0
             if is_input:
+                if isinstance(event, CallAnswered) and event.is_discarded:
+                    discarded[event.call] = len(self.past)
                 self.past.append(event)
                 self.last_inputs += 1
         self.is_resumed = epoch_before in since
