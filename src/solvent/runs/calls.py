@@ -53,6 +53,8 @@ class OpenCall:
         "is_begun",
         "is_called_off",
         "is_cancelled",
+        "is_made",
+        "is_refused",
         "key",
         "origin",
         "request",
@@ -77,6 +79,10 @@ class OpenCall:
         self.allowance: Allowance | None = None
         #: How many attempts of it are noted, in this life of its run.
         self.announced = 1
+        #: Whether no service is asked: it has failed before it is made.
+        self.is_refused = False
+        #: Whether it was made, or is about to be, as whoever watches was told.
+        self.is_made = False
         self.is_begun = False
         self.is_cancelled = False
         #: Whether its arguments were called off: whatever it answers is not wanted.
@@ -229,6 +235,10 @@ class Calls:
         self._of.setdefault(call.origin, {})[call] = None
         self._planned[call.key] = call
 
+    def planned(self, key: str) -> OpenCall | None:
+        """Return a planned call, if it is one."""
+        return self._planned.get(key)
+
     def pop_planned(self, key: str) -> OpenCall | None:
         """Give a planned call that was answered before."""
         return self._planned.pop(key, None)
@@ -256,6 +266,7 @@ class Calls:
             calls[call] = None
         call.execution, call.flight, call.request = planned.execution, planned.flight, planned.request
         call.is_called_off = planned.is_called_off
+        planned.execution.tell_made(planned)
         if planned.is_cancelled:
             call.cancel()
         return True

@@ -156,6 +156,8 @@ class Execution:
         # Whether all that came after the last record has been heard: only then it is known which calls are to be made.
         self._is_caught_up = False
         self._adrift: Adrift | None = None
+        # How many inputs the past had.
+        self._inputs = 0
 
     def _add_unknown_tasks(self) -> None:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
@@ -172,6 +174,7 @@ class Execution:
         """Be where the journal ends; `messages` are all that were sent here, `adrift` has calls that are out."""
         self._caller = caller
         self._adrift = adrift
+        self._inputs = len(self.journal.past)
         self._began = time.perf_counter()
         if self._spectator is not None:
             self._spectator.begin(self.solution, self._names)
@@ -233,6 +236,8 @@ class Execution:
         with bound(self):
             while not self.report.ended_by:
                 self._plan_calls()
+                if self.journal.starts:
+                    self._tell_starts()
                 past = self.journal.past
                 if past and self.calls.awaited is None:
                     self._repeat(past.popleft())
@@ -249,7 +254,7 @@ class Execution:
         """Make a call next that waits; tell whether it is made."""
         if not self.calls.admit(call):
             return False
-        self.report.timings[call.task].started = self.seconds
+        self.tell_made(call)
         return True
 
     def admit_all(self) -> None:
@@ -331,19 +336,26 @@ class Execution:
         call = OpenCall(self, flight, request, name, self._original(name))
         values = claimed(task, [value_of(one) for one in request.arguments])
         now = self.seconds
-        timing = report.timings.setdefault(name, Timing(now, now))
+        report.timings.setdefault(name, Timing(now, now))
         refusal = self._refusal(call, values)
         if refusal is not None:
+            call.is_refused = True
             call.start = partial(self._refuse, call, refusal)
         else:
             positional = len(task.arguments)
             keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
-            report.calls[name] = report.calls.get(name, 0) + 1
-            timing.started = now
-            self._note(Event("started", name, now))
             assert self._caller is not None
             call.start = partial(self._caller.start, request.service, name, values[:positional], keywords, call.done)
         self.calls.plan(call)
+
+    def tell_made(self, call: OpenCall) -> None:
+        """Count a call that is about to be made, and tell whoever watches; one that is refused only has an end."""
+        name, now = call.task, self.seconds
+        self.report.timings[name].started = now
+        if not call.is_refused and not call.is_made:
+            call.is_made = True
+            self.report.calls[name] = self.report.calls.get(name, 0) + 1
+            self._note(Event("started", name, now))
 
     def _refusal(self, call: OpenCall, values: list[Any]) -> Failure | None:
         """Say why a call is not made, if it is not."""
@@ -377,7 +389,7 @@ class Execution:
         """Put the answer of a call in, and react."""
         self.calls.end(call)
         name, flight, index, report = call.task, call.flight, call.request.index, self.report
-        if attempts == 0 and report.calls.get(name):
+        if attempts == 0 and call.is_made:
             # It was cancelled before it began.
             report.calls[name] -= 1
         if call.is_called_off:
@@ -440,6 +452,14 @@ class Execution:
             self._repeat_answer(event)
         else:
             raise RecordProblem("R403", f"an event `{type(event).__name__}` where none is expected")
+
+    def _tell_starts(self) -> None:
+        """Tell of the calls of the past that were made before its next input."""
+        fed, starts = self._inputs - len(self.journal.past), self.journal.starts
+        while self.calls.awaited is None and starts and starts[0][0] <= fed:
+            call = self.calls.planned(starts.popleft()[1])
+            if call is not None:
+                self.tell_made(call)
 
     def _repeat_answer(self, event: CallAnswered | CallFailed) -> None:
         call = self.calls.pop_planned(event.call)

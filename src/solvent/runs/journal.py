@@ -55,6 +55,9 @@ class Journal:
         self.past = deque[events.AnyEvent]()
         #: How many of these are of the last record: what they have led to may not have been done.
         self.last_inputs = 0
+        #: Calls of the past that were made, each with how many inputs there were before; those without an answer are
+        #: yet to be made, unless nothing is (`is_read_only`).
+        self.starts = deque[tuple[int, str]]()
         #: How often each call was begun before.
         self.begun: Counter[str] = Counter()
         #: How many attempts of each call were begun before, but for those that were ended by who had made them.
@@ -110,6 +113,11 @@ class Journal:
                     discarded[event.call] = len(self.past)
                 self.past.append(event)
                 self.last_inputs += 1
+            elif isinstance(event, CallStarted) and event.attempt == 1:
+                self.starts.append((len(self.past), event.call))
+        if not self.is_read_only:
+            answered = {one.call for one in self.past if isinstance(one, CallAnswered | CallFailed)}
+            self.starts = deque(one for one in self.starts if one[1] in answered)
         self.is_resumed = epoch_before in since
         if not self.is_resumed:
             self.losses.update(out)
@@ -255,6 +263,7 @@ class MemoryJournal(Journal):
         self.is_read_only = False
         self.past = deque[events.AnyEvent]()
         self.last_inputs = 0
+        self.starts = deque[tuple[int, str]]()
         self.begun = self.attempts = self.losses = Counter[str]()
         self.adaptations = []
 

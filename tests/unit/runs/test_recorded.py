@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import solvent
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.events import Adapted, CallAnswered, CallFailed
+from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted
 from solvent.runs.journal import Journal, read_journal
 from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.services import cancelled
@@ -28,7 +28,7 @@ from tests.property.workflows import Scenario, scenarios
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.runs.report import Report
+    from solvent.runs.report import Event, Report
     from solvent.services.current_call import CallIdentity
 
 MAX_SECONDS = 200
@@ -310,6 +310,33 @@ def test_only_calls_that_can_run_are_noted(store: Store) -> None:
     repeated.clear()
     assert run(store, "runs/few/journal", flow, jobs=2).succeeded
     assert (len(begun), sum(repeated)) == (100, known.begun.total())
+
+
+def test_only_calls_that_are_made_are_told_and_counted(store: Store) -> None:
+    """Of calls that wait for a thread neither whoever watches nor the report says that they have started."""
+    begun: list[str] = []
+    told: list[Event] = []
+    is_first = True
+
+    def work(name: str) -> int:
+        begun.append(name)
+        while is_first and not cancelled():
+            threading.Event().wait(0.01)
+        return 1
+
+    names = [f"t{at}" for at in range(20)]
+    flow = Workflow("w", tuple(Task(one, "work", (Value(one),)) for one in names), (Service("work", function=work),))
+    log = "runs/told/journal"
+    report = run(store, log, flow, jobs=2, watch=told.append, should_stop=lambda: len(begun) == 2)
+    noted = [one.task for _, one in read_journal(store, log) if isinstance(one, CallStarted)]
+    assert 2 <= len(noted) <= 3
+    assert [one.task for one in told if one.kind == "started"] == noted
+    assert report.calls == dict.fromkeys(noted, 1)
+    is_first = False
+    for told in ([], []):
+        report = run(store, log, flow, jobs=2, watch=told.append)
+        assert sorted(one.task for one in told if one.kind == "started") == sorted(names)
+        assert report.calls == dict.fromkeys(names, 1)
 
 
 def test_an_answer_that_was_repeated_is_not_noted_twice(store: Store) -> None:
