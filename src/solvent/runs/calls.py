@@ -56,6 +56,7 @@ class OpenCall:
         "is_made",
         "is_refused",
         "key",
+        "noted",
         "origin",
         "request",
         "start",
@@ -77,8 +78,9 @@ class OpenCall:
         self.handle: Handle | None = None
         self.identity: CallIdentity | None = None
         self.allowance: Allowance | None = None
-        #: How many attempts of it are noted, in this life of its run.
+        #: How many attempts of it are noted, in this life of its run; and how many were when it was adopted.
         self.announced = 1
+        self.noted = 0
         #: Whether no service is asked: it has failed before it is made.
         self.is_refused = False
         #: Whether it was made, or is about to be, as whoever watches was told.
@@ -247,8 +249,11 @@ class Calls:
         """Let the calls wait that were planned, until they are admitted; adopt those that are out already."""
         planned, self._planned = self._planned, {}
         for key, call in planned.items():
-            if adrift is not None and self._adopt(call, adrift.adopt(key)):
-                continue
+            if adrift is not None:
+                if self._adopt(call, adrift.adopt(key)):
+                    continue
+                # Whoever resumes has all that were made.
+                self._journal.withdraw(key)
             self.waiting[key] = call
             if call.is_cancelled:
                 self.admit(call)
@@ -259,8 +264,9 @@ class Calls:
         """Go on with a call that is out, if it is."""
         if call is None:
             return False
-        # Its attempts are counted by itself.
-        self._journal.attempts[call.key] -= call.announced
+        # Its attempts are counted by itself. That the next one is made may be in the journal already, or not.
+        call.noted = self._journal.out.get(call.key, 0)
+        self._journal.attempts[call.key] -= call.noted
         for calls in (self.out, self._of[call.origin]):
             del calls[planned]
             calls[call] = None
@@ -378,9 +384,10 @@ class Calls:
     def _note_retry(self, again: Again) -> None:
         """Note that an attempt of a call failed, and that the next one is about to be made."""
         call = again.call
-        self._journal.failed(call.key, call.task, call.announced, again.failure, is_last=False)
-        call.announced += 1
-        self._journal.started(call.key, call.task, call.announced)
+        failed, call.announced = call.announced, call.announced + 1
+        if call.announced > call.noted:
+            self._journal.failed(call.key, call.task, failed, again.failure, is_last=False)
+            self._journal.started(call.key, call.task, call.announced)
         self.ready.append(again)
 
     def end(self, call: OpenCall) -> None:

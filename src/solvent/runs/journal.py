@@ -64,6 +64,8 @@ class Journal:
         self.attempts: Counter[str] = Counter()
         #: How often each call was out when the process that had made it died.
         self.losses: Counter[str] = Counter()
+        #: Calls without an answer of who resumes it (`is_resumed`), and which of their attempts was noted last.
+        self.out: dict[str, int] = {}
         self.is_read_only = is_read_only
         #: Whether who has opened it had it before, and nobody else since.
         self.is_resumed = False
@@ -89,12 +91,12 @@ class Journal:
 
         Who had it in the epochs `since`, and does not know how far it came, resumes if nobody else had it after that.
         """
-        last_at, epoch_before, out = 0, 0, set[str]()
+        last_at, epoch_before = 0, 0
         # Where answers are among the inputs that were no data and not kept.
         discarded: dict[str, int] = {}
         for position, event in read_journal(self.store, self.log):
             self._last = position
-            self._count(event, out)
+            self._count(event)
             if isinstance(event, ShardTaken):
                 epoch_before = max(epoch_before, event.epoch)
             elif isinstance(event, Adapted):
@@ -120,7 +122,7 @@ class Journal:
             self.starts = deque(one for one in self.starts if one[1] in answered)
         self.is_resumed = epoch_before in since
         if not self.is_resumed:
-            self.losses.update(out)
+            self._lose_calls()
         if self.is_read_only:
             return
         if 0 < epoch <= epoch_before:
@@ -128,25 +130,33 @@ class Journal:
         self.note(ShardTaken(self.agent, time.time(), epoch, self.is_resumed))
         self.commit()
 
-    def _count(self, event: AnyEvent, out: set[str]) -> None:
-        """Count calls; `out` are those that are out."""
+    def _count(self, event: AnyEvent) -> None:
+        """Count calls."""
         match event:
-            case CallStarted(call, attempt=1):
-                self.begun[call] += 1
+            case CallStarted(call, attempt=attempt):
+                self.begun[call] += attempt == 1
                 self.attempts[call] += 1
-                out.add(call)
-            case CallStarted(call):
-                self.attempts[call] += 1
+                self.out[call] = attempt
             case CallAnswered(call) | CallFailed(call, is_last=True):
-                out.discard(call)
+                self.out.pop(call, None)
             case CallLost(call):
                 self.attempts[call] -= 1
-                out.discard(call)
+                self.out.pop(call, None)
             case ShardTaken(resumed=False):
-                self.losses.update(out)
-                out.clear()
+                self._lose_calls()
             case _:
                 pass
+
+    def _lose_calls(self) -> None:
+        """Count the calls that are out as lost with who had made them."""
+        self.losses.update(self.out.keys())
+        self.out.clear()
+
+    def withdraw(self, call: str) -> None:
+        """Note that a call which is out was not made, if it is: it has used up no attempt."""
+        if self.out.pop(call, 0):
+            self.attempts[call] -= 1
+            self.note(CallLost(call, time.time()))
 
     def note(self, event: Event) -> None:
         """Write something down; it counts from the next `commit` on."""
@@ -265,6 +275,7 @@ class MemoryJournal(Journal):
         self.last_inputs = 0
         self.starts = deque[tuple[int, str]]()
         self.begun = self.attempts = self.losses = Counter[str]()
+        self.out = {}
         self.adaptations = []
 
     def note(self, _event: Event) -> None:
