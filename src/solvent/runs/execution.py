@@ -325,12 +325,11 @@ class Execution:
         if not self.report.ended_by:
             flights, self.reactor.flights = self.reactor.flights, []
             for flight in flights:
-                self._plan(flight)
+                if self._spectator is not None:
+                    self._spectator.called(flight)
+                self._plan(flight, flight.coroutine.send(None))
 
-    def _plan(self, flight: Flight) -> None:
-        if self._spectator is not None:
-            self._spectator.called(flight)
-        request: Request = flight.coroutine.send(None)
+    def _plan(self, flight: Flight, request: Request) -> None:
         name, report = self._names[request.task], self.report
         task = self._tasks[name]
         call = OpenCall(self, flight, request, name, self._original(name))
@@ -413,10 +412,13 @@ class Execution:
         if name in self._judges:
             self._judge.land(name, call.verdicts)
         try:
-            flight.coroutine.send(molecule)
+            request = flight.coroutine.send(molecule)
         except StopIteration as answered:
             self.reactor.arrive(flight, answered.value)
             self._go_on(flight.solution)
+        else:
+            # Its product has a further call.
+            self._plan(flight, request)
 
     def _end_of(self, failure: Failure | None) -> str:
         """Name the event by which a call ends."""

@@ -157,7 +157,7 @@ def concluded(
     for name, alternatives in workflow.wakers.items():
         if applied.isdisjoint(alternatives):
             report.states[name] = "unused"
-    report.failures += [failed for name, failed in faults.items() if report.states[name] == "failed"]
+    report.failures += [failed for name, failed in faults.items() if report.states.get(name) == "failed"]
     return report
 
 
