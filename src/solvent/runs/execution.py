@@ -327,7 +327,17 @@ class Execution:
             for flight in flights:
                 if self._spectator is not None:
                     self._spectator.called(flight)
-                self._plan(flight, flight.coroutine.send(None))
+                self._plan(flight, self._resume(flight, None))
+
+    def _resume(self, flight: Flight, answer: Molecule) -> Request:
+        """Let a reaction go on to its next call; raise `StopIteration` with its product if there is none."""
+        try:
+            request: Request = flight.coroutine.send(answer)
+        except StopIteration:
+            raise
+        except Exception as error:
+            raise self.reactor.crash(flight, error) from error
+        return request
 
     def _plan(self, flight: Flight, request: Request) -> None:
         name, report = self._names[request.task], self.report
@@ -412,7 +422,7 @@ class Execution:
         if name in self._judges:
             self._judge.land(name, call.verdicts)
         try:
-            request = flight.coroutine.send(molecule)
+            request = self._resume(flight, molecule)
         except StopIteration as answered:
             self.reactor.arrive(flight, answered.value)
             self._go_on(flight.solution)

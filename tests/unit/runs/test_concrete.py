@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from solvent.errors import ReactionFailed
 from solvent.hocl import parse
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.functions import FUNCTIONS
@@ -54,3 +55,18 @@ def test_a_fault_may_be_of_no_task() -> None:
 
     report = run("""<GO, replace-one GO by NOTED : invoke(A, "add", (1, 2))>""", add)
     assert (report.states, report.failures, report.succeeded) == ({}, [], False)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        'A : <invoke(A, "add", (1, 1 / 0))>',
+        'A : <invoke(A, "add", (1, 2))>, B : <invoke(B, "add", (1, 1 / 0))>',
+        'A : <invoke(A, "add", (1, 2))>, (1 / 0)',
+    ],
+)
+def test_a_product_with_a_call_that_cannot_be_computed_fails(product: str) -> None:
+    """The report says why, as of any other product that cannot be computed."""
+    report = run(f"<GO, let rule = replace-one GO by {product} in rule>", lambda one, other: one + other)
+    assert isinstance(report.error, ReactionFailed)
+    assert "division by zero" in str(report.error)
