@@ -9,13 +9,15 @@ states are merged by `order_key` and the search visits each once.
 
 Inner and outer reactions interleave in all orders; a rule may take a molecule only if every solution inside
 it is inert. A rest takes all that is left (the first one, if there are two); the rest of the rule's own
-solution may hold solutions that still react, since `?w ... w` leaves them where they are. Only values are
-borrowed from the chemistry: operators, functions and molecules.
+solution may hold solutions that still react, since `?w ... w` leaves them where they are. A solution has no order:
+where a product or a condition puts a rest of one into a list, it may be in any order there. Only values are borrowed
+from the chemistry: operators, functions and molecules.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.lang import operators
@@ -49,6 +51,8 @@ OPERATORS = {
 
 MAX_MOLECULES = 14
 """How many molecules one solution may hold; permutations of more take too long."""
+MAX_ORDERS = 120
+"""In how many orders one rest may enter a list."""
 
 
 class TooMany(Exception):
@@ -69,6 +73,8 @@ class Outcomes:
     finals: dict[Key, Solution] = field(default_factory=dict)
     failures: set[Key] = field(default_factory=set)
     followers: dict[Key, set[Key]] = field(default_factory=dict)
+    has_orders: bool = False
+    """Whether a rest entered a list in several orders."""
 
     def always_ends(self) -> bool:
         """Say whether no state can be met twice in one run."""
@@ -116,6 +122,7 @@ def search(solution: Solution, *, max_states: int = 300) -> Outcomes:
             found.failures.add(key)
         elif not after:
             found.finals[key] = state
+    found.has_orders = oracle.has_orders
     return found
 
 
@@ -128,6 +135,7 @@ def can_fail(solution: Solution) -> bool:
 class _Oracle:
     def __init__(self) -> None:
         self.work = 0
+        self.has_orders = False
         self._known: dict[Key, tuple[list[Solution], bool]] = {}
 
     def reactions(self, solution: Solution) -> tuple[list[Solution], bool]:
@@ -182,14 +190,24 @@ class _Oracle:
             outer[name] = Rest(value) if meaning == "rest" else value
         if node.is_recursive and node.name:
             outer[node.name] = rule
+        listed = _rests_in_solutions(node.patterns) & _names_in_order(node)
         for found, left in self._fill(node.patterns, others, {}):
-            names = {**outer, **found}
-            if node.condition is not None and not _holds(node.condition, names):
-                continue
-            try:
-                yield [*(others if node.is_inject else left), *_items(node.product, names)]
-            except FAILURES:
-                yield None
+            for ordered in self._in_all_orders(found, listed):
+                names = {**outer, **ordered}
+                if node.condition is not None and not _holds(node.condition, names):
+                    continue
+                try:
+                    yield [*(others if node.is_inject else left), *_items(node.product, names)]
+                except FAILURES:
+                    yield None
+
+    def _in_all_orders(self, found: Bindings, names: set[str]) -> Iterator[Bindings]:
+        """Give bindings with the rests of these names in every order that makes a difference."""
+        orders = [[(name, Rest(one)) for one in _permutations(found[name])] for name in sorted(names)]
+        self.has_orders = self.has_orders or any(len(one) > 1 for one in orders)
+        for chosen in product(*orders):
+            self.work += 1
+            yield {**found, **dict(chosen)}
 
     def _fill(
         self, patterns: Sequence[tree.Pattern], held: list[Molecule], found: Bindings
@@ -262,6 +280,58 @@ class _Oracle:
             others = [*patterns[:at], *patterns[at + 1 :]]
             more = {**found, rest.name: Rest(held[at : at + size])}
             yield from self._fit_each(others, [*held[:at], *held[at + size :]], more)
+
+
+def _permutations(held: Sequence[Molecule]) -> list[list[Molecule]]:
+    """Give the different orders of some molecules."""
+    made: list[list[Molecule]] = [[]]
+    for at, molecule in enumerate(held):
+        more = ([*order[:to], molecule, *order[to:]] for order in made for to in range(at + 1))
+        made = list({order_key(List(order)): order for order in more}.values())
+        if len(made) > MAX_ORDERS:
+            raise TooMany
+    return made
+
+
+def _rests_in_solutions(patterns: Sequence[tree.Pattern]) -> set[str]:
+    """Give the names of the rests that take what a solution holds; those of lists have an order already."""
+    found: set[str] = set()
+    for pattern in patterns:
+        match pattern:
+            case tree.RestPattern():
+                found.add(pattern.name)
+            case tree.SolutionPattern():
+                found |= _rests_in_solutions(pattern.items)
+            case tree.TuplePattern():
+                found |= _rests_in_solutions(pattern.parts)
+            case tree.ListPattern():
+                inside = [one for one in pattern.items if not isinstance(one, tree.RestPattern)]
+                found |= _rests_in_solutions(inside)
+    return found
+
+
+def _names_in_order(node: tree.RuleNode) -> set[str]:
+    """Give the names that a rule uses where the order of a rest makes a difference: not right in a solution."""
+    ways: list[tuple[Any, bool]] = [(one, False) for one in node.product]
+    ways += [(node.condition, True)] if node.condition is not None else []
+    found: set[str] = set()
+    while ways:
+        one, is_ordered = ways.pop()
+        match one:
+            case tree.Name() if is_ordered:
+                found.add(one.text)
+            case tree.RuleNode():
+                found |= one.captures.keys()
+            case tree.SolutionNode():
+                ways += [(item, False) for item in one.items]
+            case tree.LetNode():
+                ways += [(item, is_ordered) for item in one.body]
+                ways += [(binding.rule, True) for binding in one.bindings]
+            case tree.Node():
+                parts = [getattr(one, name) for name in one.fields]
+                flat = [item for part in parts for item in (part if isinstance(part, list) else [part])]
+                ways += [(item, True) for item in flat if isinstance(item, tree.Node)]
+    return found
 
 
 def _bound(name: str, molecule: Molecule, found: Bindings) -> Iterator[Bindings]:

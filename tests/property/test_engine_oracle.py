@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, note
+from hypothesis import assume, example, given, note
 from hypothesis import strategies as st
 
 import solvent
@@ -12,6 +12,10 @@ from tests.property.oracle import Outcomes, TooMany, search, state_key
 from tests.property.strategies import programs
 
 MAX_STATES = 120
+REST_IN_A_LIST = """let rone = replace-one x by x, x, x in
+let rtwo = replace-one <>, 1 by 1, 1 in
+let rthree = replace-one <?w0>, x, <1, ?w1>, ?w2 by (x : x), ((w2, x) : x), x in
+<1, rone, rtwo, rthree, <1>, <1>>"""
 
 
 def outcomes_of(text: str) -> Outcomes:
@@ -57,6 +61,7 @@ def test_seeded_runs_end_where_the_oracle_can(text: str, seeds: list[int]) -> No
 
 @examples(50)
 @given(programs(), st.one_of(st.none(), st.integers(0, 10**6)))
+@example(REST_IN_A_LIST, None)
 def test_each_step_is_a_reaction_the_oracle_knows(text: str, seed: int | None) -> None:
     """A single step leads from a state to one of the states that the oracle says can follow it."""
     outcomes = outcomes_of(text)

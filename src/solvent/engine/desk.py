@@ -162,10 +162,12 @@ class Desks:
         self._numbers = numbers
         self._desks: dict[Key, Desk | None] = {}
 
-    def run(self, key: Key, max_reactions: int) -> Key:
+    def run(self, key: Key, max_reactions: int, should_stop: Callable[[], bool] | None = None) -> Key:
         """Let a state react until it is inert; `Unsaid` where that cannot be done on a desk."""
         count = 0
         while True:
+            if should_stop is not None and should_stop():
+                raise Stopped
             desk = self.lay(key)
             if desk is None or not desk.is_plain:
                 raise Unsaid

@@ -229,16 +229,15 @@ class Plan:
             for element in self.elements:
                 element.kept = True
             return
-        items = list(self.product)
+        put_back: list[Expression] = []
         for element in self.top.elements:
-            at = next((at for at, item in enumerate(items) if says(element.pattern, item)), None)
+            at = next((at for at, item in enumerate(self.product) if says(element.pattern, item)), None)
             if at is not None:
                 element.kept = True
-                self.product.remove(items.pop(at))
-        if not self.one_shot and self.top.elements and all(element.kept for element in self.top.elements):
-            first = self.top.elements[0]
-            first.kept = False
-            self.product.insert(0, expression_of(first.pattern))
+                put_back.append(self.product.pop(at))
+        if not self.one_shot and put_back and all(element.kept for element in self.top.elements):
+            self.top.elements[0].kept = False
+            self.product.insert(0, put_back[0])
 
     # --- Dispatch.
 
@@ -312,20 +311,6 @@ def _says_all(patterns: list[Pattern], items: list[Expression]) -> bool:
         else:
             return False
     return not left
-
-
-def expression_of(pattern: Pattern) -> Expression:
-    """Give the expression that puts back what a pattern without rests took."""
-    match pattern:
-        case VariablePattern() | RulePattern():
-            return Name(pattern.name, start=pattern.start, end=pattern.end)
-        case LiteralPattern():
-            return Literal(pattern.value, start=pattern.start, end=pattern.end)
-        case TuplePattern():
-            return TupleNode([expression_of(part) for part in pattern.parts], start=pattern.start, end=pattern.end)
-        case ListPattern():
-            return ListNode([expression_of(item) for item in pattern.items], start=pattern.start, end=pattern.end)
-    raise AssertionError(pattern)
 
 
 def uses(node: Expression, name: str) -> int:

@@ -124,7 +124,8 @@ class Refines:
         return found
 
     def check_state(self, number: int, opened: Opened) -> str | None:
-        """Compare the first states."""
+        """Compare the first states; whoever explores may stop what is done for this state, too."""
+        self._opener.should_stop = self._mapper.should_stop = opened.should_stop
         if number or self._image(0, opened.state) == self._first:
             return None
         return f"the first state is {self._text(self._mapped[0])}, and not {self._text(self._first)}"

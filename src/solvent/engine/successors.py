@@ -43,21 +43,22 @@ class Opener:
 
     def __init__(self, should_stop: Callable[[], bool] | None = None) -> None:
         self.numbers = Numbers()
-        self._should_stop = should_stop
+        #: Asked now and then; what is under way ends with `Stopped` when it returns true.
+        self.should_stop = should_stop
         self._desks = Desks(self.numbers)
 
     def open(self, state: Solution, key: Key | None = None) -> Opened:
         """Open a state, which stays; what was opened before is closed. Raise `Stopped` when that is asked for."""
         key = self.numbers.key(state) if key is None else key
-        return Opened(state, key, self.numbers, self._desks, self._should_stop)
+        return Opened(state, key, self.numbers, self._desks, self.should_stop)
 
     def run(self, solution: Solution, max_reactions: int) -> Solution:
-        """Give what a solution, which stays, becomes when it reacts until it is inert, in some order."""
+        """Give what a solution, which stays, becomes when it reacts until it is inert; raise `Stopped` as `open`."""
         try:
-            return self.numbers.solution(self._desks.run(self.numbers.key(solution), max_reactions))
+            return self.numbers.solution(self._desks.run(self.numbers.key(solution), max_reactions, self.should_stop))
         except Unsaid:
             after = solution.copied()
-            Reactor(max_reactions=max_reactions).run(after)
+            Reactor(max_reactions=max_reactions, should_stop=self.should_stop).run(after)
             return after
 
 
@@ -69,7 +70,7 @@ class Opened:
     ) -> None:
         self.state = state
         self._numbers = numbers
-        self._should_stop = should_stop
+        self.should_stop = should_stop
         self._desk = desks.lay(key)
         self._stepper = _opened(state.copied(), should_stop) if self._desk is None else None
 
@@ -91,11 +92,11 @@ class Opened:
         There is no state where its key is enough to make it. Raises `Stopped` when that is asked for.
         """
         found: list[tuple[Rule, Key, Solution | None]] = []
-        short = self._desk.reactions(self._should_stop) if self._desk is not None else []
+        short = self._desk.reactions(self.should_stop) if self._desk is not None else []
         found += [(rule, key, None) for rule, key in short if key is not None]
         if self._stepper is None and len(found) < len(short):
             # A reaction makes a solution: then every one is looked at for itself.
-            self._stepper = _opened(self.state.copied(), self._should_stop)
+            self._stepper = _opened(self.state.copied(), self.should_stop)
             found = []
         if self._stepper is not None:
             each = _successors(self.state, self._stepper)

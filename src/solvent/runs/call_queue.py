@@ -50,7 +50,7 @@ class _Lane:
         self.out = 0
         self.queue: deque[OpenCall] = deque()
         #: Those of shards that are to be left to others.
-        self.spare: deque[OpenCall] = deque()
+        self.spare: dict[Execution, deque[OpenCall]] = {}
         self._tokens, self._seen_at = math.inf, time.monotonic()
 
     def may_begin(self) -> bool:
@@ -64,6 +64,29 @@ class _Lane:
         self._tokens = min(self.rate + 1, self._tokens + self.rate * (now - self._seen_at))
         self._seen_at = now
         return self._tokens >= 1
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait."""
+        return len(self.queue) + sum(map(len, list(self.spare.values())))
+
+    def bring_back(self) -> None:
+        """Let calls of shards that are kept after all have their turn again."""
+        for execution in [one for one in self.spare if not one.is_leaving]:
+            self.queue.extendleft(reversed(self.spare.pop(execution)))
+
+    def next(self) -> OpenCall:
+        """Remove and return the next call; of shards that are to be left only if there are no others."""
+        while self.queue:
+            call = self.queue.popleft()
+            if not call.execution.is_leaving:
+                return call
+            self.spare.setdefault(call.execution, deque()).append(call)
+        execution, calls = next(iter(self.spare.items()))
+        call = calls.popleft()
+        if not calls:
+            del self.spare[execution]
+        return call
 
     def take(self) -> None:
         """Count one that is made."""
@@ -91,7 +114,7 @@ class CallQueue:
     @property
     def waiting(self) -> int:
         """How many calls are ready and wait."""
-        return sum(len(lane.queue) + len(lane.spare) for lane in list(self._ready.values()))
+        return sum(lane.waiting for lane in list(self._ready.values()))
 
     def wait(self, call: OpenCall) -> None:
         """Let a call wait until there is room for it."""
@@ -103,6 +126,8 @@ class CallQueue:
         """Admit calls, as many as there is room for, one of each service in turn; give those that have them."""
         found: set[Execution] = set()
         turn = list(self._ready.items())
+        for _, lane in turn:
+            lane.bring_back()
         while turn:
             further = []
             for name, lane in turn:
@@ -120,13 +145,7 @@ class CallQueue:
         while lane.queue or lane.spare:
             if not self._has_room(lane):
                 return None
-            if lane.queue:
-                call = lane.queue.popleft()
-                if call.execution.is_leaving:
-                    lane.spare.append(call)
-                    continue
-            else:
-                call = lane.spare.popleft()
+            call = lane.next()
             if call.execution.admit(call):
                 self._begin(call, lane)
                 return call

@@ -23,7 +23,7 @@ from solvent.values import codec
 from solvent.workflows.model import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from solvent.engine.reaction import Flight
     from solvent.runs.agents.adrift import Adrift
@@ -53,11 +53,15 @@ class OpenCall:
         "is_begun",
         "is_called_off",
         "is_cancelled",
+        "is_made",
+        "is_refused",
         "key",
+        "noted",
         "origin",
         "request",
         "start",
         "task",
+        "verdicts",
     )
 
     def __init__(self, execution: Execution, flight: Flight, request: Request, task: str, origin: str = "") -> None:
@@ -74,12 +78,19 @@ class OpenCall:
         self.handle: Handle | None = None
         self.identity: CallIdentity | None = None
         self.allowance: Allowance | None = None
-        #: How many attempts of it are noted, in this life of its run.
+        #: How many attempts of it are noted, in this life of its run; and how many were when it was adopted.
         self.announced = 1
+        self.noted = 0
+        #: Whether no service is asked: it has failed before it is made.
+        self.is_refused = False
+        #: Whether it was made, or is about to be, as whoever watches was told.
+        self.is_made = False
         self.is_begun = False
         self.is_cancelled = False
         #: Whether its arguments were called off: whatever it answers is not wanted.
         self.is_called_off = False
+        #: Whether predicates reject its answer, by alternative: they judge it before it lands.
+        self.verdicts: Mapping[str, bool] = {}
 
     def begin(self) -> None:
         """Make the call."""
@@ -186,6 +197,8 @@ class Calls:
         self.unkept: dict[str, str] = {}
         #: One that is repeated, since the journal has its place but not its answer: nothing else happens meanwhile.
         self.awaited: OpenCall | None = None
+        #: Those of them that have failed this time: not noted while what the past has may rest on their answers.
+        self.failed_again: list[Answer] = []
         self.answers = answers
         self._journal = journal
         self.room = room
@@ -224,6 +237,10 @@ class Calls:
         self._of.setdefault(call.origin, {})[call] = None
         self._planned[call.key] = call
 
+    def planned(self, key: str) -> OpenCall | None:
+        """Return a planned call, if it is one."""
+        return self._planned.get(key)
+
     def pop_planned(self, key: str) -> OpenCall | None:
         """Give a planned call that was answered before."""
         return self._planned.pop(key, None)
@@ -232,8 +249,11 @@ class Calls:
         """Let the calls wait that were planned, until they are admitted; adopt those that are out already."""
         planned, self._planned = self._planned, {}
         for key, call in planned.items():
-            if adrift is not None and self._adopt(call, adrift.adopt(key)):
-                continue
+            if adrift is not None:
+                if self._adopt(call, adrift.adopt(key)):
+                    continue
+                # Whoever resumes has all that were made.
+                self._journal.withdraw(key)
             self.waiting[key] = call
             if call.is_cancelled:
                 self.admit(call)
@@ -244,13 +264,15 @@ class Calls:
         """Go on with a call that is out, if it is."""
         if call is None:
             return False
-        # Its attempts are counted by itself.
-        self._journal.attempts[call.key] -= call.announced
+        # Its attempts are counted by itself. That the next one is made may be in the journal already, or not.
+        call.noted = self._journal.out.get(call.key, 0)
+        self._journal.attempts[call.key] -= call.noted
         for calls in (self.out, self._of[call.origin]):
             del calls[planned]
             calls[call] = None
         call.execution, call.flight, call.request = planned.execution, planned.flight, planned.request
         call.is_called_off = planned.is_called_off
+        planned.execution.tell_made(planned)
         if planned.is_cancelled:
             call.cancel()
         return True
@@ -308,6 +330,8 @@ class Calls:
             return None
         if answer.call is self.awaited:
             self.awaited = None
+            if answer.failure is not None:
+                self.failed_again.append(answer)
             return answer
         call, value, failure, attempts = answer
         if self._is_shared:
@@ -351,12 +375,19 @@ class Calls:
         self._journal.failed(call.key, call.task, attempts, failure)
         return failure
 
+    def note_failed_again(self) -> None:
+        """Note that calls which were repeated have failed: nothing that was noted rests on their answers."""
+        for answer in self.failed_again:
+            self.note(answer)
+        self.failed_again.clear()
+
     def _note_retry(self, again: Again) -> None:
         """Note that an attempt of a call failed, and that the next one is about to be made."""
         call = again.call
-        self._journal.failed(call.key, call.task, call.announced, again.failure, is_last=False)
-        call.announced += 1
-        self._journal.started(call.key, call.task, call.announced)
+        failed, call.announced = call.announced, call.announced + 1
+        if call.announced > call.noted:
+            self._journal.failed(call.key, call.task, failed, again.failure, is_last=False)
+            self._journal.started(call.key, call.task, call.announced)
         self.ready.append(again)
 
     def end(self, call: OpenCall) -> None:

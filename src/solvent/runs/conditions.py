@@ -7,6 +7,7 @@ why: nobody would rely on a result that could not be judged.
 from __future__ import annotations
 
 import reprlib
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.errors import SolventError, WorkflowProblem
@@ -40,22 +41,26 @@ class Judge:
     def __init__(self, conditions: Mapping[str, str], predicates: Mapping[str, Callable[[Any], object]]) -> None:
         self._conditions = {name: _condition(name, text) for name, text in conditions.items()}
         self._predicates = predicates
-        # What predicates said of a task's last result, where they were asked beforehand.
-        self._said: dict[tuple[str, str], bool] = {}
+        # What predicates said of the result of a task that landed last, where they were asked beforehand.
+        self._said: dict[str, Mapping[str, bool]] = {}
         # Why an alternative could not judge.
         self.troubles: dict[str, str] = {}
 
-    def ask(self, task: str, names: list[str], value: Any) -> None:
-        """Let predicates judge a task's result, from any thread."""
-        for name in names:
-            self._said[task, name] = self._ask(name, value)
+    def ask(self, names: list[str], value: Any) -> dict[str, bool]:
+        """Return which predicates reject a result, by alternative; from any thread."""
+        return {name: self._ask(name, value) for name in names}
+
+    def land(self, task: str, verdicts: Mapping[str, bool]) -> None:
+        """Know what predicates said of the result that a task has from now on."""
+        self._said[task] = verdicts
 
     def rejecting(self, task: str, judges: Molecule, result: Molecule) -> list[str]:
         """Give the alternatives that reject a result."""
         found = []
+        verdicts = self._said.get(task, {})
         for name, text in judges:
             if name in self._predicates:
-                said = self._said.get((task, name))
+                said = verdicts.get(name)
                 rejects = self._ask(name, value_of(result)) if said is None else said
             else:
                 rejects = self._holds(name, text, result)
@@ -66,9 +71,10 @@ class Judge:
     def _ask(self, name: str, value: Any) -> bool:
         try:
             return bool(self._predicates[name](value))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a predicate is the user's and may raise anything
+        except BaseException as error:
+            # A predicate is the user's and may raise anything; but Ctrl-C comes to the main thread, and only there.
+            if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                raise
             self.troubles[name] = cause_of(error)
             return True
 

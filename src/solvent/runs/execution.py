@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from solvent.engine.reaction import Flight, Reaction
     from solvent.runs.agents.adrift import Adrift
     from solvent.runs.calls import Answer, Answers, Room, Starter
-    from solvent.runs.events import AnyEvent, ShardClosed
+    from solvent.runs.events import Adapted, AnyEvent, ShardClosed
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
     from solvent.runs.kept import Blobs
@@ -145,6 +145,8 @@ class Execution:
         self._forms = concrete.forms
         self._began = time.perf_counter()
         self._faults: dict[str, Failed] = {}
+        # Adaptations after a repeated call has failed, while it is open whether the past fits that.
+        self._adapted_again: list[Adapted] = []
         self._replaced: set[str] = set()
         self._stood_in_for: set[str] = set()
         # How far each task with a gate is cancelled, and which of its cases: what is older is not called any more.
@@ -157,6 +159,8 @@ class Execution:
         # Whether all that came after the last record has been heard: only then it is known which calls are to be made.
         self._is_caught_up = False
         self._adrift: Adrift | None = None
+        # How many inputs the past had.
+        self._inputs = 0
 
     def _add_unknown_tasks(self) -> None:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
@@ -173,6 +177,7 @@ class Execution:
         """Be where the journal ends; `messages` are all that were sent here, `adrift` has calls that are out."""
         self._caller = caller
         self._adrift = adrift
+        self._inputs = len(self.journal.past)
         self._began = time.perf_counter()
         if self._spectator is not None:
             self._spectator.begin(self.solution, self._names)
@@ -234,11 +239,15 @@ class Execution:
         with bound(self):
             while not self.report.ended_by:
                 self._plan_calls()
+                if self.journal.starts:
+                    self._tell_starts()
                 past = self.journal.past
                 if past and self.calls.awaited is None:
                     self._repeat(past.popleft())
                 elif not self.reactor.flights:
                     break
+        if self.calls.failed_again and not self.journal.past:
+            self._note_failed_again()
         if self.report.ended_by:
             self.abandon()
         elif self._is_caught_up and self.calls.awaited is None:
@@ -248,7 +257,7 @@ class Execution:
         """Make a call next that waits; tell whether it is made."""
         if not self.calls.admit(call):
             return False
-        self.report.timings[call.task].started = self.seconds
+        self.tell_made(call)
         return True
 
     def admit_all(self) -> None:
@@ -319,30 +328,46 @@ class Execution:
         if not self.report.ended_by:
             flights, self.reactor.flights = self.reactor.flights, []
             for flight in flights:
-                self._plan(flight)
+                if self._spectator is not None:
+                    self._spectator.called(flight)
+                self._plan(flight, self._resume(flight, None))
 
-    def _plan(self, flight: Flight) -> None:
-        if self._spectator is not None:
-            self._spectator.called(flight)
-        request: Request = flight.coroutine.send(None)
+    def _resume(self, flight: Flight, answer: Molecule) -> Request:
+        """Let a reaction go on to its next call; raise `StopIteration` with its product if there is none."""
+        try:
+            request: Request = flight.coroutine.send(answer)
+        except StopIteration:
+            raise
+        except Exception as error:
+            raise self.reactor.crash(flight, error) from error
+        return request
+
+    def _plan(self, flight: Flight, request: Request) -> None:
         name, report = self._names[request.task], self.report
         task = self._tasks[name]
         call = OpenCall(self, flight, request, name, self._original(name))
         values = claimed(task, [value_of(one) for one in request.arguments])
         now = self.seconds
-        timing = report.timings.setdefault(name, Timing(now, now))
+        report.timings.setdefault(name, Timing(now, now))
         refusal = self._refusal(call, values)
         if refusal is not None:
+            call.is_refused = True
             call.start = partial(self._refuse, call, refusal)
         else:
             positional = len(task.arguments)
             keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
-            report.calls[name] = report.calls.get(name, 0) + 1
-            timing.started = now
-            self._note(Event("started", name, now))
             assert self._caller is not None
             call.start = partial(self._caller.start, request.service, name, values[:positional], keywords, call.done)
         self.calls.plan(call)
+
+    def tell_made(self, call: OpenCall) -> None:
+        """Count a call that is about to be made, and tell whoever watches; one that is refused only has an end."""
+        name, now = call.task, self.seconds
+        self.report.timings[name].started = now
+        if not call.is_refused and not call.is_made:
+            call.is_made = True
+            self.report.calls[name] = self.report.calls.get(name, 0) + 1
+            self._note(Event("started", name, now))
 
     def _refusal(self, call: OpenCall, values: list[Any]) -> Failure | None:
         """Say why a call is not made, if it is not."""
@@ -369,14 +394,14 @@ class Execution:
             threading.Thread(target=self._judge_first, args=(judges, answer), daemon=True).start()
 
     def _judge_first(self, judges: list[str], answer: Answer) -> None:
-        self._judge.ask(answer.call.task, judges, answer.value)
+        answer.call.verdicts = self._judge.ask(judges, answer.value)
         self.calls.answers.put(answer)
 
     def _land(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
         """Put the answer of a call in, and react."""
         self.calls.end(call)
         name, flight, index, report = call.task, call.flight, call.request.index, self.report
-        if attempts == 0 and report.calls.get(name):
+        if attempts == 0 and call.is_made:
             # It was cancelled before it began.
             report.calls[name] -= 1
         if call.is_called_off:
@@ -397,11 +422,16 @@ class Execution:
             self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
             molecule = (_ERR if index is None else _FAULT, Symbol(failure.kind), text)
         self._note(Event(self._end_of(failure), name, now, "" if failure is None else failure.text))
+        if name in self._judges:
+            self._judge.land(name, call.verdicts)
         try:
-            flight.coroutine.send(molecule)
+            request = self._resume(flight, molecule)
         except StopIteration as answered:
             self.reactor.arrive(flight, answered.value)
             self._go_on(flight.solution)
+        else:
+            # Its product has a further call.
+            self._plan(flight, request)
 
     def _end_of(self, failure: Failure | None) -> str:
         """Name the event by which a call ends."""
@@ -438,8 +468,24 @@ class Execution:
         else:
             raise RecordProblem("R403", f"an event `{type(event).__name__}` where none is expected")
 
+    def _tell_starts(self) -> None:
+        """Tell of the calls of the past that were made before its next input."""
+        fed, starts = self._inputs - len(self.journal.past), self.journal.starts
+        while self.calls.awaited is None and starts and starts[0][0] <= fed:
+            call = self.calls.planned(starts.popleft()[1])
+            if call is not None:
+                self.tell_made(call)
+
     def _repeat_answer(self, event: CallAnswered | CallFailed) -> None:
         call = self.calls.pop_planned(event.call)
+        if call is None and self.calls.failed_again:
+            failed, _, failure, _ = self.calls.failed_again[-1]
+            raise RecordProblem(
+                "R406",
+                f"the call of `{failed.task}` was made again, since its answer is no data and was not kept, and it "
+                f"failed this time: {'' if failure is None else failure.text}",
+                hint="the run goes on from where it succeeded: resume it once more when it can",
+            )
         if call is None:
             raise RecordProblem(
                 "R404",
@@ -459,6 +505,13 @@ class Execution:
             )
         else:
             self.calls.repeat(call)
+
+    def _note_failed_again(self) -> None:
+        """Note that calls which were repeated have failed, and what followed."""
+        self.calls.note_failed_again()
+        for event in self._adapted_again:
+            self.journal.adapted(event)
+        self._adapted_again.clear()
 
     def _kept_value(self, event: CallAnswered) -> Any:
         try:
@@ -529,7 +582,11 @@ class Execution:
             # Otherwise its only call has just ended, and nothing is to be looked for.
             for replaced in one.replaced:
                 self._cancel_calls(replaced)
-        self.journal.adapted(adapted_event(adaptation, at=time.time()))
+        noted = adapted_event(adaptation, at=time.time())
+        if self.calls.failed_again and self.journal.past:
+            self._adapted_again.append(noted)
+        else:
+            self.journal.adapted(noted)
         self._note(Event("adapted", name, now, alternative))
 
     def _give_up(self, name: str) -> None:

@@ -55,12 +55,17 @@ class Journal:
         self.past = deque[events.AnyEvent]()
         #: How many of these are of the last record: what they have led to may not have been done.
         self.last_inputs = 0
+        #: Calls of the past that were made, each with how many inputs there were before; those without an answer are
+        #: yet to be made, unless nothing is (`is_read_only`).
+        self.starts = deque[tuple[int, str]]()
         #: How often each call was begun before.
         self.begun: Counter[str] = Counter()
         #: How many attempts of each call were begun before, but for those that were ended by who had made them.
         self.attempts: Counter[str] = Counter()
         #: How often each call was out when the process that had made it died.
         self.losses: Counter[str] = Counter()
+        #: Calls without an answer of who resumes it (`is_resumed`), and which of their attempts was noted last.
+        self.out: dict[str, int] = {}
         self.is_read_only = is_read_only
         #: Whether who has opened it had it before, and nobody else since.
         self.is_resumed = False
@@ -86,25 +91,38 @@ class Journal:
 
         Who had it in the epochs `since`, and does not know how far it came, resumes if nobody else had it after that.
         """
-        last_at, epoch_before, out = 0, 0, set[str]()
+        last_at, epoch_before = 0, 0
+        # Where answers are among the inputs that were no data and not kept.
+        discarded: dict[str, int] = {}
         for position, event in read_journal(self.store, self.log):
             self._last = position
-            self._count(event, out)
+            self._count(event)
             if isinstance(event, ShardTaken):
                 epoch_before = max(epoch_before, event.epoch)
             elif isinstance(event, Adapted):
                 self.adaptations.append(event)
                 self._adapted.append(event)
             is_input = _is_input(event)
+            if isinstance(event, CallFailed) and is_input and event.call in discarded:
+                # It was made again, and failed in the place of its answer.
+                self.past[discarded.pop(event.call)] = event
+                continue
             # Who notes a call, or takes an input, has said before what followed from the records before.
             if position != last_at and (is_input or isinstance(event, CallStarted)):
                 last_at, self.last_inputs = position, 0
             if is_input:
+                if isinstance(event, CallAnswered) and event.is_discarded:
+                    discarded[event.call] = len(self.past)
                 self.past.append(event)
                 self.last_inputs += 1
+            elif isinstance(event, CallStarted) and event.attempt == 1:
+                self.starts.append((len(self.past), event.call))
+        if not self.is_read_only:
+            answered = {one.call for one in self.past if isinstance(one, CallAnswered | CallFailed)}
+            self.starts = deque(one for one in self.starts if one[1] in answered)
         self.is_resumed = epoch_before in since
         if not self.is_resumed:
-            self.losses.update(out)
+            self._lose_calls()
         if self.is_read_only:
             return
         if 0 < epoch <= epoch_before:
@@ -112,25 +130,33 @@ class Journal:
         self.note(ShardTaken(self.agent, time.time(), epoch, self.is_resumed))
         self.commit()
 
-    def _count(self, event: AnyEvent, out: set[str]) -> None:
-        """Count calls; `out` are those that are out."""
+    def _count(self, event: AnyEvent) -> None:
+        """Count calls."""
         match event:
-            case CallStarted(call, attempt=1):
-                self.begun[call] += 1
+            case CallStarted(call, attempt=attempt):
+                self.begun[call] += attempt == 1
                 self.attempts[call] += 1
-                out.add(call)
-            case CallStarted(call):
-                self.attempts[call] += 1
+                self.out[call] = attempt
             case CallAnswered(call) | CallFailed(call, is_last=True):
-                out.discard(call)
+                self.out.pop(call, None)
             case CallLost(call):
                 self.attempts[call] -= 1
-                out.discard(call)
+                self.out.pop(call, None)
             case ShardTaken(resumed=False):
-                self.losses.update(out)
-                out.clear()
+                self._lose_calls()
             case _:
                 pass
+
+    def _lose_calls(self) -> None:
+        """Count the calls that are out as lost with who had made them."""
+        self.losses.update(self.out.keys())
+        self.out.clear()
+
+    def withdraw(self, call: str) -> None:
+        """Note that a call which is out was not made, if it is: it has used up no attempt."""
+        if self.out.pop(call, 0):
+            self.attempts[call] -= 1
+            self.note(CallLost(call, time.time()))
 
     def note(self, event: Event) -> None:
         """Write something down; it counts from the next `commit` on."""
@@ -247,7 +273,9 @@ class MemoryJournal(Journal):
         self.is_read_only = False
         self.past = deque[events.AnyEvent]()
         self.last_inputs = 0
+        self.starts = deque[tuple[int, str]]()
         self.begun = self.attempts = self.losses = Counter[str]()
+        self.out = {}
         self.adaptations = []
 
     def note(self, _event: Event) -> None:

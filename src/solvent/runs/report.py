@@ -168,7 +168,7 @@ def concluded(  # noqa: PLR0917 - how all tasks are
         # Where tasks join and split by patterns, not every task must have run.
         report.states = {name: "unused" if state == "waiting" else state for name, state in report.states.items()}
         faults = {name: faults[name] for name in workflow.by_name if name in faults}
-    report.failures += [failed for name, failed in faults.items() if report.states[name] == "failed"]
+    report.failures += [failed for name, failed in faults.items() if report.states.get(name) == "failed"]
     if report.failures:
         # What waits may wait for those.
         report.stuck = []

@@ -79,6 +79,20 @@ def test_mapping_that_never_ends_is_refused() -> None:
         watched(WORK, refines(mapping="let again = replace IDLE by IDLE in <again>"))
 
 
+@pytest.mark.parametrize(
+    "mapping", ["<replace N:n by N:(n + 1)>", "<replace N:n by N:(n + 1), <n>>"], ids=["numbers", "solutions"]
+)
+def test_mapping_stops_when_it_is_asked_to(mapping: str) -> None:
+    """Ctrl-C or a limit of time comes while a state is mapped: the exploration ends there, without an error."""
+    polls = iter([False] * 5)
+    found = explore(
+        solvent.hocl.parse(COUNTER).solution(),
+        properties=[refines("<N:0>", mapping)],
+        should_stop=lambda: next(polls, True),
+    )
+    assert (found.is_complete, found.violation, len(found.states)) == (False, None, 1)
+
+
 def test_python_may_look_at_every_state() -> None:
     """A property of one's own has a name and two checks."""
 

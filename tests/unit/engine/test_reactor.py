@@ -170,6 +170,21 @@ def test_endless_molecule_alone_feeds_a_rule_for_ever(rule: str, seed: int | Non
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "taken, more",
+    [("<?w>", "<w>"), ("<?w>", "<w, A>"), ("T : <?w>", "(T : <w>)"), ("<x, ?w>, y", "(x : y)"), ("(B, <?w>)", "<w>")],
+)
+def test_rule_that_puts_back_solutions_and_adds_to_them_goes_on(taken: str, more: str, seed: int | None) -> None:
+    """A rule whose product has all that it takes, and more, reacts until a limit stops it."""
+    text = f"<<1>, (T : <2>), (B, <3>), 4, (r = replace {taken} by {taken.replace('?', '')}, {more})>"
+    solution = solvent.hocl.parse(text).solution()
+    size = len(solution)
+    with pytest.raises(solvent.LimitReached):
+        solvent.hocl.react(solution, seed=seed, max_reactions=20)
+    assert len(solution) == size + 20
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_endless_rule_reacts_and_stays(seed: int | None) -> None:
     """Of a one-shot rule without end there is always one more."""
     assert final("<1, 2, A, (r = replace-one x::int by B)^inf>", seed=seed) == "<A, B, B, r^inf>"

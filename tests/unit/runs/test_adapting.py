@@ -106,6 +106,21 @@ def test_a_predicate_that_raises_rejects_and_says_why() -> None:
     assert "KeyError: 'missing'" in report.adaptations[0]["cause"]
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_a_predicate_that_raises_what_ends_a_process_rejects(error: type[BaseException]) -> None:
+    """Nobody has pressed Ctrl-C: it is an error of the predicate like any other, and the run goes on."""
+
+    def raising(_: Any) -> bool:
+        raise error("not now")
+
+    tasks = [Task("A", "a"), Task("B", "b")]
+    alternative = Alternative("other", {"A": "B"}, on=("condition",), predicate=raising)
+    report = run(tasks, {"a": dict, "b": lambda: 7}, [alternative])
+    assert report.error is None
+    assert report.results == {"A": 7}
+    assert "not now" in report.adaptations[0]["cause"]
+
+
 def test_a_predicate_may_take_its_time() -> None:
     """While predicates think, other tasks go on and other predicates think too."""
     both = threading.Barrier(2, timeout=CALL_SECONDS)

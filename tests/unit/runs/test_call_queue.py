@@ -144,6 +144,25 @@ def test_calls_of_places_that_are_left_come_last(calls: CallQueue) -> None:
     assert calls.admit() == {left}
 
 
+def test_calls_of_a_shard_that_is_kept_after_all_come_in_their_turn(calls: CallQueue) -> None:
+    """They were put off while it was to be left, and are made before those that came later."""
+    kept = given(calls, "quick", JOBS)
+    calls.admit()
+    left = given(calls, "quick", 2)
+    left.is_leaving = True
+    for call in kept.admitted:
+        calls.end(call, is_done=False)
+    later = given(calls, "quick", JOBS)
+    assert calls.admit() == {later}
+    left.is_leaving = False
+    given(calls, "quick", JOBS, later)
+    for call in later.admitted[:2]:
+        calls.end(call, is_done=False)
+    assert calls.admit() == {left}
+    assert [call.task for call in left.admitted] == ["quick0", "quick1"]
+    assert calls.waiting == JOBS
+
+
 def test_a_call_that_is_not_made_takes_no_room(calls: CallQueue) -> None:
     """It was cancelled, or its shard is gone."""
     at = given(calls, "quick", 10, At(frozenset({"quick0", "quick1"})))

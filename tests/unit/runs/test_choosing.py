@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import count
+from threading import Barrier
 from typing import Any
 
 import pytest
 
 from solvent.workflows.model import Alternative, Arrived, Policy, Result, Route, Service, Task, Test, Value, Workflow
-from tests.unit.runs.flows import Held, broken, flow, run, step, told
+from tests.unit.runs.flows import PATIENCE, Held, broken, flow, run, step, told
 
 ARRIVED = Arrived()
 
@@ -166,6 +167,32 @@ def test_stand_in_on_a_condition(test: dict[str, Any], value: int, result: int) 
     tasks = step("A", "told", Value(value), copies=2), step("B", "told", Result("A")), step("Z", "told", Value(100))
     report = run(flow(*tasks, alternatives=(other,)))
     assert (report.succeeded, report.results, len(report.adaptations)) == (True, {"B": result}, int(value < 0))
+
+
+def test_predicate_judges_each_of_two_results_that_land_together() -> None:
+    """Of two results of one task at the same time only the rejected one is replaced."""
+    both = Barrier(2)
+
+    def wait_for_both(_: int) -> bool:
+        # All predicates before this one have judged both results by then.
+        both.wait(PATIENCE)
+        return False
+
+    alternatives = (
+        Alternative("negative", {"M": "Z"}, on=("condition",), predicate=lambda n: n < 0),
+        Alternative("never", {"M": "Y"}, on=("condition",), predicate=wait_for_both),
+    )
+    work = flow(
+        step("A", "told", Value(1)), step("B", "told", Value(-1)),
+        step("M", "told", ARRIVED, after=("A", "B"), join="any"),
+        step("E", "note", Result("M"), join="any"),
+        step("Y", "told", Value(50)), step("Z", "told", Value(100)),
+        functions={"note": (noted := list[int]()).append}, alternatives=alternatives,
+    )  # fmt: skip
+    report = run(work, jobs=2)
+    assert report.succeeded
+    assert [one["alternative"] for one in report.adaptations] == ["negative"]
+    assert sorted(noted) == [1, 100]
 
 
 def test_stand_in_only_for_what_it_is_for() -> None:

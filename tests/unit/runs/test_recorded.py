@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 import solvent
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.events import CallAnswered, CallFailed
-from solvent.runs.journal import Journal
+from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted
+from solvent.runs.journal import Journal, read_journal
 from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.services import cancelled
 from solvent.store import Store, open_store
-from solvent.workflows.model import Control, Policy, Result, Service, Task, Value, Workflow
+from solvent.workflows.model import Alternative, Control, Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
 from tests.patterns.catalogue import examples as patterns
 from tests.property.amounts import examples
@@ -28,7 +28,7 @@ from tests.property.workflows import Scenario, scenarios
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.runs.report import Report
+    from solvent.runs.report import Event, Report
     from solvent.services.current_call import CallIdentity
 
 MAX_SECONDS = 200
@@ -152,6 +152,54 @@ def test_a_call_without_data_is_made_again(store: Store) -> None:
         run(store, "runs/unkept/journal", workflow, is_read_only=True)
 
 
+def handles(outcomes: Iterator[bool]) -> Workflow:
+    """Give a workflow whose first task answers with no data, or fails and is replaced, as `outcomes` tell."""
+
+    def handle() -> Any:
+        if not next(outcomes):
+            raise ValueError("not this time")
+        return len
+
+    tasks = Task("a", "handle"), Task("b", "spare"), Task("c", "use", (Result("a"),)), Task("d", "one")
+    functions = {"handle": handle, "spare": lambda: len, "use": lambda found: found("abc"), "one": lambda: 1}
+    services = tuple(Service(name, function=one) for name, one in functions.items())
+    return Workflow("w", tasks, services, (Alternative("other", {"a": "b"}),))
+
+
+def copied_up_to(store: Store, log: str, to: str, call: str) -> None:
+    """Copy the beginning of a journal, up to the record that has the answer of a call."""
+    for record in store.read(log, 0, 10**6):
+        store.append(to, record.data)
+        if any(isinstance(one, CallAnswered) and one.call == call for one in _past(store, to)):
+            return
+    raise AssertionError(call)
+
+
+def test_a_repeated_call_that_fails_has_failed_for_good(store: Store) -> None:
+    """What follows from that is resumed as it was, though the call would have succeeded once more."""
+    run(store, "runs/handle/journal", handles(iter([True])), jobs=1)
+    log = "runs/fails/journal"
+    copied_up_to(store, "runs/handle/journal", log, "a")
+    found = run(store, log, handles(iter([False])))
+    assert (found.results, len(found.adaptations)) == ({"c": 3, "d": 1}, 1)
+    unused = iter([True])
+    again = run(store, log, handles(unused))
+    assert (again.results, len(again.adaptations)) == ({"c": 3, "d": 1}, 1)
+    assert next(unused)
+
+
+def test_a_repeated_call_whose_answer_was_used_must_succeed(store: Store) -> None:
+    """The error says that it failed this time, and the run can be resumed once more."""
+    log = "runs/used/journal"
+    run(store, log, handles(iter([True])))
+    for _ in range(2):
+        with pytest.raises(RecordProblem, match=r"`a` was made again.*ValueError: not this time") as problem:
+            run(store, log, handles(iter([False])))
+        assert problem.value.code == "R406"
+    assert run(store, log, handles(iter([True]))).results == {"c": 3, "d": 1}
+    assert not any(isinstance(one, Adapted) for _, one in read_journal(store, log))
+
+
 def test_a_record_of_another_workflow_is_refused(store: Store) -> None:
     """An answer of a call that the workflow does not make is no answer."""
     run(store, "runs/other/journal", chain(lambda: 1, lambda one: one))
@@ -262,6 +310,33 @@ def test_only_calls_that_can_run_are_noted(store: Store) -> None:
     repeated.clear()
     assert run(store, "runs/few/journal", flow, jobs=2).succeeded
     assert (len(begun), sum(repeated)) == (100, known.begun.total())
+
+
+def test_only_calls_that_are_made_are_told_and_counted(store: Store) -> None:
+    """Of calls that wait for a thread neither whoever watches nor the report says that they have started."""
+    begun: list[str] = []
+    told: list[Event] = []
+    is_first = True
+
+    def work(name: str) -> int:
+        begun.append(name)
+        while is_first and not cancelled():
+            threading.Event().wait(0.01)
+        return 1
+
+    names = [f"t{at}" for at in range(20)]
+    flow = Workflow("w", tuple(Task(one, "work", (Value(one),)) for one in names), (Service("work", function=work),))
+    log = "runs/told/journal"
+    report = run(store, log, flow, jobs=2, watch=told.append, should_stop=lambda: len(begun) == 2)
+    noted = [one.task for _, one in read_journal(store, log) if isinstance(one, CallStarted)]
+    assert 2 <= len(noted) <= 3
+    assert [one.task for one in told if one.kind == "started"] == noted
+    assert report.calls == dict.fromkeys(noted, 1)
+    is_first = False
+    for told in ([], []):
+        report = run(store, log, flow, jobs=2, watch=told.append)
+        assert sorted(one.task for one in told if one.kind == "started") == sorted(names)
+        assert report.calls == dict.fromkeys(names, 1)
 
 
 def test_an_answer_that_was_repeated_is_not_noted_twice(store: Store) -> None:
