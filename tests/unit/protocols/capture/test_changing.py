@@ -132,15 +132,6 @@ def test_an_optimist_that_fails_keeps_its_rule() -> None:
     assert after.rule != 0
 
 
-def test_a_pessimist_without_a_better_rule_tries_again() -> None:
-    """With several rules too it counts its failures and goes on with the one it has."""
-    state = state_with(2, 2, 2)
-    assert after_abort(Adaptive(CONFIG), state, state.success, has_found=True) == (
-        replace(state, aborts=1),
-        (Ask(Discover(0)),),
-    )
-
-
 def test_when_a_rule_is_left_and_taken_up_is_noted() -> None:
     """The rule that is left begins to age; one that was left long ago begins anew."""
     state = replace(state_with(0, 4, 2), now=90)
@@ -235,12 +226,6 @@ def test_finding_nothing_is_a_failure_of_every_molecule() -> None:
     after, effects = Adaptive(DORMANT).step(state, NOTHING)
     assert after == replace(state, success=noted(state.success, 0, b"\0\0"), aborts=1, phase=RESTING)
     assert effects == (SetTimer(LOOK, 2),)
-
-
-def test_who_finds_nothing_looks_again_after_a_while() -> None:
-    """The pause after a failed attempt is another one."""
-    machine = Adaptive(replace(DORMANT, look_again=7, retry_after=3))
-    assert machine.step(failing(DORMANT), NOTHING)[1] == (SetTimer(LOOK, 7),)
 
 
 def test_who_finds_nothing_may_rest_until_woken() -> None:
