@@ -162,28 +162,6 @@ def test_numbers_keep_their_order_and_their_owner() -> None:
     )
 
 
-def test_numbers_below_one_stay() -> None:
-    """Zero and less mean something and are not given anew."""
-    world = _world((Trying(0), Memory(maybe=0, pairs=frozenset({(0, -1)}))), {(0, 1): (Try(-1),)})
-    assert Renumbering(PLACES)(world) == world
-
-
-def test_effects_not_yet_carried_out_are_renamed_too() -> None:
-    """A message that will be sent carries the number of its sender."""
-    renumbering = Renumbering(PLACES)
-    world = _world((Trying(6, 6), None), {})
-    rest = replace(world.nodes[0], unfinished=(Send(NodeId(1), Try(6)), Send(NodeId(1), Done(2))))
-    world = replace(world, nodes=(rest, world.nodes[1]))
-    assert renumbering(world).nodes[0].unfinished == (Send(NodeId(1), Try(1)), Send(NodeId(1), Done(1)))
-
-
-def test_renumbering_twice_changes_nothing_more() -> None:
-    """Standard names are standard."""
-    renumbering = Renumbering(PLACES)
-    once = renumbering(_world((Trying(9, 7), None), {(0, 1): (Try(4), Try(7))}, ghost=Seen(0, 4)))
-    assert renumbering(once) == once
-
-
 def test_number_that_is_only_remembered_is_forgotten() -> None:
     """What was kept to recognise a number goes when nobody else knows the number."""
     places = {**PLACES, Memory: {"pairs": Numbers("attempt", PAIRS, is_weak=True)}, Heard: HEARD}
@@ -194,19 +172,6 @@ def test_number_that_is_only_remembered_is_forgotten() -> None:
     assert renamed.nodes[1].state == Memory(pairs=frozenset({(0, 1)}))
     assert (renamed.nodes[1].saved, renamed.nodes[1].unfinished) == ((Heard(0, 1),), (Save(Heard(0, 1)),))
     assert renamed.states[0] == Trying(1, 1)
-
-
-def test_nodes_may_be_made_simpler_first() -> None:
-    """Records that say nothing new may be left out before numbers are given."""
-    renumbering = Renumbering({Heard: {"attempt": Numbers("attempt", "requester")}}, simplified=_last_only)
-    world = _world(("a", "b"), {})
-    saved = replace(world.nodes[1], saved=(Heard(0, 3), Heard(0, 8)))
-    renamed = renumbering(replace(world, nodes=(world.nodes[0], saved)))
-    assert renamed.nodes[1].saved == (Heard(0, 1),)
-
-
-def _last_only(_node: int, local: Local) -> Local:
-    return replace(local, saved=local.saved[-1:])
 
 
 def test_rows_are_renumbered_like_worlds() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent_lab.experiments.capture.measurement import AROUND, averaged, condensed, first_step, gathered
+from solvent_lab.experiments.capture.measurement import AROUND, averaged, condensed, gathered
 from solvent_lab.experiments.reproduction import Cell
 from solvent_lab.simulator.capture import Happened, Outcome, RuleOfTypes, Setup, Turned
 
@@ -80,10 +80,3 @@ def test_runs_that_have_ended_go_on_as_they_ended() -> None:
     assert averaged([[4, 2], [8, 4, 0]], goes_on=True) == [6, 3, 1]
     assert averaged([[4, 2], [8, 4, 1]]) == [6, 3, 0.5]
     assert averaged([[], [8]]) == [4]
-
-
-def test_the_first_step_at_which_something_holds() -> None:
-    """The first step from a start on is found; the last one if there is none."""
-    assert first_step([5, 1, 5, 1], lambda value: value < 2) == 1
-    assert first_step([5, 1, 5, 1], lambda value: value < 2, start=2) == 3
-    assert first_step([5, 5], lambda value: value < 2) == 1
