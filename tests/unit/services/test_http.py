@@ -191,12 +191,6 @@ def test_nobody_there_is_a_failure() -> None:
     assert "no connection after" not in run(http("http://solvent.invalid/x")).failure().text
 
 
-def test_a_failure_names_the_address_that_was_asked() -> None:
-    """The address in a failure has its arguments filled in."""
-    failure = run(http("http://127.0.0.1:{port}/{0}", "GET"), "a b", port=9).failure()
-    assert failure.text.startswith("GET http://127.0.0.1:9/a%20b: ")
-
-
 def test_what_is_no_json_is_not_sent(address: str) -> None:
     """Arguments that JSON cannot say fail the call."""
     assert run(http(address), {1, 2}).failure().text.startswith("its arguments cannot be written as JSON")
