@@ -67,16 +67,6 @@ def check(text: str) -> None:
 
 
 @examples(100)
-@given(st.lists(expressions(), min_size=1, max_size=2))
-def test_layout_keeps_the_tree(trees: list[tree.Expression]) -> None:
-    """Any program is the same after it was laid out, and a second time changes nothing."""
-    text = TreePrinter().items(trees)
-    assume(is_program(text))
-    note(text)
-    check(text)
-
-
-@examples(100)
 @given(st.lists(expressions(), min_size=1, max_size=2), st.data())
 def test_layout_keeps_comments(trees: list[tree.Expression], data: st.DataObject) -> None:
     """Comments anywhere between two lexemes survive, in their order."""

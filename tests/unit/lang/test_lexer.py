@@ -17,20 +17,6 @@ def split(text: str) -> list[tuple[str, str]]:
     return [(one.kind, one.text) for one in found[:-1]]
 
 
-def test_kinds_of_lexemes() -> None:
-    """Numbers, strings, names, symbols, keywords and marks are told apart."""
-    assert split('12 2.5 1e3 "a" x SRC let ::') == [
-        ("int", "12"),
-        ("float", "2.5"),
-        ("float", "1e3"),
-        ("string", '"a"'),
-        ("name", "x"),
-        ("symbol", "SRC"),
-        ("keyword", "let"),
-        ("mark", "::"),
-    ]
-
-
 def test_suffixes_of_java_belong_to_their_numbers() -> None:
     """A number takes the suffix of Java with it; letters that go on are a name of their own, as ever."""
     assert split("3L 2l 0d 2.5f 3Lx") == [
@@ -41,12 +27,6 @@ def test_suffixes_of_java_belong_to_their_numbers() -> None:
         ("int", "3"),
         ("symbol", "Lx"),
     ]
-
-
-def test_end_is_the_last_lexeme() -> None:
-    """The last lexeme is the end of the text and stands behind it."""
-    found, _ = lexemes(Source("<1>"))
-    assert (found[-1].kind, found[-1].start) == ("end", 3)
 
 
 @pytest.mark.parametrize(

@@ -4,76 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.lang.molecule import Symbol
-from solvent.lang.parser import parse_molecules
-from solvent.lang.rule import KINDS
-from solvent.lang.syntax import (
-    ListPattern,
-    LiteralPattern,
-    Pattern,
-    RestPattern,
-    RuleNode,
-    RulePattern,
-    SolutionPattern,
-    TuplePattern,
-    VariablePattern,
-)
-from solvent.source import Source
 from tests.unit.lang.complaint import complaint, error_of
-
-X, Y = VariablePattern("x"), VariablePattern("y")
-W = RestPattern("w")
-
-
-def pattern(text: str) -> Pattern:
-    """Read one pattern."""
-    (rule,) = parse_molecules(Source(f"replace {text} by"))
-    assert isinstance(rule, RuleNode)
-    (found,) = rule.patterns
-    return found
-
-
-@pytest.mark.parametrize(
-    "text, node",
-    [
-        ("x", X),
-        ("(x)", X),
-        ("x::int", VariablePattern("x", "int")),
-        ("?w", W),
-        ("w?", W),
-        ("+w", RestPattern("w", at_least_one=True)),
-        ("ω?", RestPattern("ω")),
-        ("ω", RestPattern("ω", at_least_one=True)),
-        ("ω1", RestPattern("ω1", at_least_one=True)),
-        ("max = m", RulePattern("max", "m")),
-        ("3", LiteralPattern(3)),
-        ("-3", LiteralPattern(-3)),
-        ("-2.5", LiteralPattern(-2.5)),
-        ('"a"', LiteralPattern("a")),
-        ("true", LiteralPattern(True)),
-        ("SRC", LiteralPattern(Symbol("SRC"))),
-        ("x : y", TuplePattern([X, Y])),
-        ("(x : y) : x", TuplePattern([TuplePattern([X, Y]), X])),
-        ("SRC : <>", TuplePattern([LiteralPattern(Symbol("SRC")), SolutionPattern([])])),
-        ("<x, y, ?w>", SolutionPattern([X, Y, W])),
-        ("⟨x⟩", SolutionPattern([X])),
-        ("()", ListPattern([])),
-        ("(x, ?w)", ListPattern([X, W])),
-        ("(?w, x)", ListPattern([W, X])),
-        ("(?w)", ListPattern([W])),
-        ("list(x)", ListPattern([X])),
-        ("list()", ListPattern([])),
-    ],
-)
-def test_patterns(text: str, node: Pattern) -> None:
-    """Each form of pattern reads as its node."""
-    assert pattern(text) == node
-
-
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_kinds(kind: str) -> None:
-    """Every kind may follow `::`."""
-    assert pattern(f"x::{kind}") == VariablePattern("x", kind)
 
 
 @pytest.mark.parametrize("wrong, meant", [("itn", "int"), ("strng", "string"), ("Sting", "String"), ("boool", "bool")])

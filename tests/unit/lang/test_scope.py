@@ -6,27 +6,9 @@ import pytest
 
 import solvent
 from solvent.lang.functions import Functions
-from solvent.lang.syntax import LetNode, RuleNode
 from tests.unit.lang.complaint import complaint, error_of
 
 CONSTANT = "a constant starts with an upper-case letter; a text stands in double quotes"
-
-
-def rule_in(text: str) -> RuleNode:
-    """Give the innermost last rule of a resolved text, going down products and solutions."""
-    found: object = solvent.hocl.parse(text).tree.body[-1]
-    inner = None
-    while True:
-        if isinstance(found, RuleNode):
-            inner = found
-            found = found.product[-1] if found.product else None
-        elif isinstance(found, LetNode):
-            found = found.body[-1]
-        elif hasattr(found, "items") and found.items:
-            found = found.items[-1]
-        else:
-            assert inner is not None
-            return inner
 
 
 @pytest.mark.parametrize(
@@ -142,33 +124,6 @@ def test_name_bound_as_a_rest_and_otherwise(text: str) -> None:
 def test_same_variable_twice_is_allowed() -> None:
     """The same variable twice asks for equal molecules and is no error."""
     solvent.hocl.parse("replace x, x, <x> by x")
-
-
-def test_rule_captures_the_variables_around_it() -> None:
-    """A rule in a product takes the outer variables it uses, and only those."""
-    assert rule_in("replace x, y, <?w> by (replace z by x, w, z)").captures == {"x": "variable", "w": "rest"}
-
-
-def test_pattern_hides_outer_names() -> None:
-    """A pattern always binds anew, so an inner `x` is not captured."""
-    assert rule_in("replace x by (replace x by x)").captures == {}
-
-
-def test_capture_passes_through_the_rules_between() -> None:
-    """A rule between takes along what an inner one captures."""
-    program = solvent.hocl.parse("replace x by (replace y by (replace z by x))")
-    outer = program.tree.body[0]
-    assert isinstance(outer, RuleNode)
-    between = outer.product[0]
-    assert isinstance(between, RuleNode)
-    assert (outer.captures, between.captures) == ({}, {"x": "variable"})
-
-
-def test_let_of_a_closed_rule_is_no_capture() -> None:
-    """A rule named by a `let` that captures nothing is the same everywhere."""
-    inner = rule_in("let r = replace a by in replace x by r, (replace y by r)")
-    assert inner.captures == {}
-    assert list(inner.rules) == ["r"]
 
 
 def test_later_let_sees_earlier_ones() -> None:
