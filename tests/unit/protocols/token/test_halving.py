@@ -57,7 +57,7 @@ def search(ring: type[Ring], seen: Sequence[int], place: int, requester: int) ->
 @pytest.mark.parametrize("has_been_round", [True, False])
 def test_a_search_finds_a_token_that_rests_in_rings_of_any_size(has_been_round: bool) -> None:  # noqa: FBT001
     """From everywhere, wherever it rests, after whole rounds or in the first, by log2 N messages, rounded up (T10)."""
-    for size in range(2, 41):
+    for size in (*range(2, 18), 31, 32, 33):
         most = 0
         for place in range(size):
             seen = stamps(size, place, has_been_round=has_been_round)
