@@ -6,7 +6,7 @@ from typing import Any
 
 from immutables import Map
 
-from solvent.protocols.link import AllTaken, Cheap, Congested, Linked, LinkFault, LinkState
+from solvent.protocols.link import Congested, Linked, LinkFault, LinkState
 from solvent.protocols.link.desk import MAX_OWED, MAX_WAITING
 from solvent.protocols.link.line import (
     MAX_PATIENCE,
@@ -16,7 +16,7 @@ from solvent.protocols.link.line import (
     acknowledged,
     older,
 )
-from solvent.protocols.link.messages import Ack, Data, Loose
+from solvent.protocols.link.messages import Ack, Data
 from solvent.protocols.link.state import ACK, MORE
 from solvent.protocols.machine import (
     Answered,
@@ -28,7 +28,6 @@ from solvent.protocols.machine import (
     Received,
     Report,
     Requested,
-    Save,
     Send,
     SetTimer,
     TimerFired,
@@ -94,29 +93,12 @@ def test_the_window_holds_messages_back() -> None:
     assert effects == (Send(B, Data(0, 0, MAX_WINDOW, 0, MAX_WINDOW)),)
 
 
-def test_messages_to_oneself_stay_inside() -> None:
-    """A node's messages to itself are taken in the same step, in order."""
-    link = linked({"go": (Send(A, "x"), Send(A, Cheap("y"))), "x": (Save("record"),)}, tells_all_taken=True)
-    state, effects = after(link, Requested("go"))
-    assert (state.inner[2:], effects) == (("go", "x", "y", AllTaken()), (Save("record"),))
-    assert state.unacknowledged == 0
-
-
 def test_a_machine_that_writes_to_itself_for_ever_lets_others_go_first() -> None:
     """A step ends; the rest goes on when a timer fires at once."""
     link = linked({"again": (Send(A, "again"),)})
     state, effects = after(link, Requested("again"))
     assert effects[-1] == SetTimer(MORE, 0)
     assert link.step(state, TimerFired(MORE))[1][-1] == SetTimer(MORE, 0)
-
-
-def test_cheap_messages_are_not_counted() -> None:
-    """A cheap message is neither numbered nor watched over, and arrives as any other."""
-    link = linked({"go": (Send(B, Cheap("x")),)})
-    state, effects = after(link, Requested("go"))
-    assert (effects, state.unacknowledged) == ((Send(B, Loose(0, 0, "x")),), 0)
-    state, effects = link.step(state, Received(B, Loose(0, 0, "y"), at=7))
-    assert (state.inner[-1], effects) == ("y", ())
 
 
 def test_a_question_is_answered_before_the_next_message() -> None:
