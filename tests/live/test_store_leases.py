@@ -99,16 +99,6 @@ def test_a_heartbeat_that_beats_means_alive(store: Store) -> None:
         assert not watched.heartbeats.is_presumed_dead(agent)
 
 
-def test_the_same_value_again_is_a_beat(store: Store) -> None:
-    """A revision that grows is a sign of life, whatever the value says."""
-    agent = fresh_part()
-    watched = Watched(store)
-    for _ in range(5):
-        store.put(AGENTS + agent, b"the same")
-        watched.pass_time(2)
-    assert not watched.heartbeats.is_presumed_dead(agent)
-
-
 def test_time_in_which_the_watcher_did_not_run_does_not_count(store: Store) -> None:
     """One that was stopped itself presumes nobody dead, before it has watched for the whole time."""
     agent = fresh_part()
@@ -268,17 +258,6 @@ def test_one_that_is_stopped_is_replaced_and_fenced(fresh: Fresh, store: Store) 
     change = writers.index(f"{new} 2")
     assert set(writers[:change]) == {f"{old} 1"}
     assert set(writers[change:]) == {f"{new} 2"}
-
-
-def test_a_killed_holder_is_replaced(fresh: Fresh) -> None:
-    """After a kill, the next agent has the lease and goes on with the log."""
-    part = fresh_part()
-    first = fresh.start(_agent(fresh_part(), part, TTL))
-    assert first.hear() == "took 1"
-    second = fresh.start(_agent(fresh_part(), part, TTL))
-    first.kill()
-    assert second.hear() == "took 2"
-    second.kill()
 
 
 def test_one_that_begins_anew_takes_what_it_had(store: Store) -> None:
