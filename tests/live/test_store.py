@@ -15,23 +15,7 @@ from tests.live.fresh_stores import Fresh, fresh_part
 from tests.live.store_backends import BACK_ENDS, fresh_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from solvent.store import Store
-
-
-@pytest.fixture(scope="module", params=BACK_ENDS)
-def fresh(request: pytest.FixtureRequest) -> Iterator[Fresh]:
-    """Give a store of each back end in turn."""
-    with fresh_store(request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def store(fresh: Fresh) -> Iterator[Store]:
-    """Give the store, open."""
-    with fresh.open() as opened:
-        yield opened
 
 
 @pytest.fixture

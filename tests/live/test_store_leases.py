@@ -23,28 +23,13 @@ from solvent.store.leases import (
     holder_from_entry,
 )
 from tests.live.fresh_stores import MAX_SECONDS, Fresh, fresh_part
-from tests.live.store_backends import BACK_ENDS, fresh_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 TTL = 0.6
 #: Of one that must not be taken for dead, however busy the machine is.
 LONG_TTL = 3.0
-
-
-@pytest.fixture(scope="module", params=BACK_ENDS)
-def fresh(request: pytest.FixtureRequest) -> Iterator[Fresh]:
-    """Give a store of each back end in turn."""
-    with fresh_store(request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def store(fresh: Fresh) -> Iterator[Store]:
-    """Give the store, open."""
-    with fresh.open() as opened:
-        yield opened
 
 
 class Clock:
