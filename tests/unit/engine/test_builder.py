@@ -52,6 +52,8 @@ def test_products(product: str, expected: str) -> None:
         ("<1, (i = inject A with x::string)>", "<1, i>"),
         # A one-shot `let rec` rule that names itself in its product is there again.
         ("let rec max = replace-one x::int, y::int by x, max if x >= y in <5, 9, 3, 9, max>", "<9, max>"),
+        # `one` is short for `replace-one`.
+        ("<1, one x::int by A>", "<A>"),
         # The rest of a list spreads in a product, a list or a solution.
         ("<(1, 2, 3), replace-one (x, ?r) by r, (r, x), <r>>", "<2, 3, (2, 3, 1), <2, 3>>"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from solvent.handover.words import (
+    home_from_text,
     is_part,
     next_version,
     part_version,
@@ -33,3 +34,9 @@ def test_a_part_tells_its_writer() -> None:
     """Who has written it, and under which claim, is read from its version."""
     for node, use in ((A, 1), (B, 2**32 - 1), (B, 0)):
         assert writer_of(part_version(node, use)) == (node, use)
+
+
+def test_what_is_no_home_is_none() -> None:
+    """What was not said by a process of this kind is not taken for where one is."""
+    assert home_from_text("127.0.0.1:7000") is None
+    assert home_from_text("a b c not-hexadecimal") is None

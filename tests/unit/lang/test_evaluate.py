@@ -115,6 +115,14 @@ def test_registered_functions_compute_molecules() -> None:
     assert found == Opaque({1})
 
 
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%"])
+def test_huge_integers_with_floats_are_refused(operator: str) -> None:
+    """An integer too large for a float is refused beside one, not a crash."""
+    with pytest.raises(solvent.SolventError) as caught:
+        solvent.hocl.molecules(f"1{'0' * 400} {operator} 2.5")
+    assert caught.value.code != "H999"
+
+
 @pytest.mark.parametrize(
     "text, place, message",
     [
@@ -124,6 +132,7 @@ def test_registered_functions_compute_molecules() -> None:
         ('<"a" - 1>', "1:2", "cannot subtract string and int"),
         ("<() * 2>", "1:2", "cannot multiply list and int"),
         ('<1 % "a">', "1:2", "cannot divide int and string"),
+        ("<(1:2) / 2>", "1:3", "cannot divide tuple and int"),
         ("<1 % 0>", "1:2", "division by zero"),
         ("<1.0 / 0>", "1:2", "division by zero"),
         ("<-true>", "1:2", "cannot negate bool"),

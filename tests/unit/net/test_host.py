@@ -10,6 +10,8 @@ from solvent.protocols.machine import (
     Answered,
     Ask,
     CancelTimer,
+    Choose,
+    Chosen,
     Effects,
     NodeId,
     Report,
@@ -91,6 +93,18 @@ async def test_a_timer_that_has_run_out_can_still_be_cancelled() -> None:
     await listener.hears("done")
     await asyncio.sleep(0)
     assert host.state == ((), 0, "cancel")
+    await host.stop()
+
+
+@in_loop
+async def test_chance_chooses_before_the_next_event() -> None:
+    """The answer to a `Choose` comes before events that were there already."""
+    host = Host(Scripted(table(go=(Choose(1), Choose(1)))), Hub().transport(A))
+    await host.start()
+    host.request("go")
+    host.request("next")
+    await until(lambda: len(host.state) == 6)
+    assert host.state[2:] == ("go", Chosen(0), Chosen(0), "next")
     await host.stop()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -11,6 +13,28 @@ from solvent.handover.data.roll import Roll
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def test_a_copy_of_a_process_does_not_stand_for_it(tmp_path: Path) -> None:
+    """A process that was split off from one on the roll does not keep that one alive."""
+    roll, mine = Roll(tmp_path), Roll(tmp_path)
+    mine.enter(2, "member", "here")
+    ready, said = os.pipe()
+    waits, ends = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.alarm(200)
+        os.close(ends)
+        os.write(said, b"x")
+        os.read(waits, 1)
+        os._exit(0)
+    os.read(ready, 1)
+    assert not roll.is_dead(2)
+    mine.abandon()
+    assert roll.is_dead(2)
+    for end in (ready, said, waits, ends):
+        os.close(end)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_two_threads_leave_once(tmp_path: Path) -> None:

@@ -86,6 +86,16 @@ def test_a_watcher_is_shown_all_there_is_in_pages_and_then_every_change() -> Non
     assert after(filled, watch, Received(C, Unwatch(4)), change)[1] == ()
 
 
+def test_who_watches_no_longer_is_told_nothing() -> None:
+    """All slots hear of it, and what they had under way is not reported."""
+    watch = Requested(Watch(1, "number"))
+    shown = Received(B, Changes(1, (kept_at(B, C, 2),)))
+    assert len(after(watch, shown)[1]) == 1
+    assert after(watch, Requested(Unwatch(1)))[1] == (Send(B, Unwatch(1)), Send(C, Unwatch(1)))
+    assert after(watch, Requested(Unwatch(1)), shown)[1] == ()
+    assert after(Requested(Unwatch(1)))[1] == ()
+
+
 @pytest.mark.parametrize("query", [Watch(1, "number"), Find(1, "number")], ids=["watch", "find"])
 def test_a_number_of_a_query_is_given_once(query: Watch | Find) -> None:
     """A second query of the same number would take the place of the first, and what that had shown would stay."""

@@ -95,6 +95,12 @@ def test_wish_that_waits_at_a_leaf_that_goes_is_passed_on() -> None:
     assert sent(effects) == [(B, Surrender((D, 5)))]
 
 
+def test_held_claim_is_not_requested_again() -> None:
+    """A request for what is held changes nothing."""
+    held = leaf(B, places=(Place(3, 0, has_token=True),), uses=(Use(1, 0, WHOLE, 3, is_held=True),))
+    assert taken(C, held, Requested(Request())) == (held, [])
+
+
 def test_two_messages_a_turn_where_all_want_it() -> None:
     """A request and the token: nothing else is said while everybody waits, the root among them."""
     company = Company(6, config=ElmpConfig(order=8, exchange_every=1000))
@@ -148,6 +154,14 @@ def test_claim_that_waits_for_others_can_be_withdrawn() -> None:
     state, effects = taken(B, state, Requested(Withdraw()))
     assert (sent(effects), told(effects)) == ([(D, Done(7, B, (1,), is_changed=False))], [Dropped(0)])
     assert taken(B, state, Received(A, Done(1, A, (1,), is_changed=False))) == (state, [])
+
+
+def test_claim_that_waited_long_enough_is_withdrawn() -> None:
+    """Patience is a timer; when it fires the claim is dropped."""
+    state, effects = taken(B, leaf(), Requested(Request(3, patience=50)))
+    assert SetTimer("elmp:patience:3", 50) in effects
+    _, effects = taken(B, state, TimerFired("elmp:patience:3"))
+    assert told(effects) == [Dropped(3)]
 
 
 # -------------------------------------------------------------------------------------------------------- patience

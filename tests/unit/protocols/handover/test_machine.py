@@ -11,6 +11,7 @@ from solvent.protocols.handover.vocabulary import (
     Astray,
     Died,
     Enter,
+    Entered,
     Expelled,
     Go,
     In,
@@ -26,6 +27,13 @@ A, B, C, D = map(NodeId, range(4))
 
 
 # -------------------------------------------------------------------------------------------------- coming and going
+
+
+def test_who_turns_to_one_outside_is_sent_away() -> None:
+    """It has to try another one."""
+    town = Town(3, is_settled=False)
+    assert (C, Astray(B)) in town.want(2, Enter(B))
+    assert (C, Entered((0, A))) in town.want(2, Enter(A))
 
 
 def test_who_turns_to_one_that_dies_is_told() -> None:
