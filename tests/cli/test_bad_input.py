@@ -89,11 +89,6 @@ def test_overview() -> None:
     assert [line for line in asked.out.splitlines() if line in groups] == groups
 
 
-def test_version() -> None:
-    """`solvent --version` says the version."""
-    assert solvent("--version").out.startswith("solvent 0.")
-
-
 @pytest.mark.parametrize(
     "words", [("run",), ("run", "--agents", "1"), ("run", "--input", "n=1"), ("check",), ("convert",)]
 )
@@ -214,15 +209,6 @@ def test_wrong_usage_is_one_object(command: str, capsys: pytest.CaptureFixture[s
     out, err = capsys.readouterr()
     assert out == ""
     assert json.loads(err)["error"]["code"] == "H319"
-
-
-def test_an_error_has_its_place_and_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is wrong in a text has a code, a message, a file, a line and a column."""
-    file = tmp_path / "a.hocl"
-    file.write_text("let r = replace x by y in\n<1, r>")
-    assert main(["run", str(file), "--format=json"]) == 2
-    error = json.loads(capsys.readouterr().err)["error"]
-    assert (error["code"][0], error["file"], error["line"], error["column"]) == ("H", str(file), 1, 22)
 
 
 def test_text_is_what_is_written_otherwise(capsys: pytest.CaptureFixture[str]) -> None:

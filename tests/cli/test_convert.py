@@ -100,12 +100,6 @@ def test_programs_have_short_names_too(tmp_path: Path) -> None:
     assert "<3, sum>\n" in solvent("repl", "sum", cwd=tmp_path, typed=":run\n").out
 
 
-def test_name_of_nothing(tmp_path: Path) -> None:
-    """A name that no file has is said as it was written."""
-    result = solvent("run", "nothing", cwd=tmp_path)
-    assert (result.code, result.err) == (2, "error[H304]: there is no file `nothing`\n")
-
-
 @pytest.mark.parametrize("target", ["yaml", "json", "hocl"])
 @pytest.mark.parametrize("form", FORMS)
 def test_converted_workflow_has_the_same_results(tmp_path: Path, form: str, target: str) -> None:

@@ -84,12 +84,6 @@ def test_wrong_refinement_is_shown_by_a_run(folder: Path) -> None:
     ]
 
 
-def test_program_refines_itself(folder: Path) -> None:
-    """Without a mapping, states are what they are."""
-    result = solvent("explore", "fine", "--refines", "fine", cwd=folder)
-    assert result.out.endswith("  end    end\n  start  start\n")
-
-
 def test_two_reactions_count_as_one_where_that_is_allowed(folder: Path) -> None:
     """`--max-steps 2` lets a reaction be two of the coarser program."""
     (folder / "fine.hocl").write_text(

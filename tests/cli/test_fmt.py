@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.cli.command import EXAMPLES, MAX, solvent
+from tests.cli.command import solvent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,17 +47,3 @@ def test_fmt_goes_on_after_an_error(tmp_path: Path) -> None:
     right.write_text(UGLY)
     assert solvent("fmt", "-w", wrong, right).code == 2
     assert (wrong.read_text(), right.read_text()) == ("<1,", NICE)
-
-
-def test_fmt_changes_no_result() -> None:
-    """A formatted program runs to the same end."""
-    assert solvent("run", "-", typed=solvent("fmt", "-", typed=MAX).out).out == "<9, max>\n"
-
-
-@pytest.mark.parametrize("folder", sorted(EXAMPLES.glob("*/")), ids=lambda folder: folder.name)
-def test_fmt_of_examples_is_stable(folder: Path, tmp_path: Path) -> None:
-    """An example, once formatted, is in the common layout."""
-    copy = tmp_path / "copy.hocl"
-    copy.write_bytes((folder / f"{folder.name}.hocl").read_bytes())
-    assert solvent("fmt", "-w", copy).code == 0
-    assert solvent("fmt", "--check", copy).code == 0

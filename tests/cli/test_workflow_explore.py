@@ -45,12 +45,6 @@ def test_orders_as_json(tmp_path: Path) -> None:
     assert violation.startswith("B once: A starts, ")
 
 
-def test_statements_that_hold(tmp_path: Path) -> None:
-    """Where everything holds the exit code is 0."""
-    file = controlled.put(tmp_path, controlled.CHOICE)
-    assert solvent("explore", file, "--holds", "A before D", "--holds", "ends done").code == 0
-
-
 def test_order_that_gets_stuck_is_shown(tmp_path: Path) -> None:
     """An order that ends stuck is shown also where nobody asked for it."""
     result = solvent("explore", controlled.put(tmp_path, controlled.STUCK))
@@ -108,12 +102,6 @@ def test_services_may_print_and_wait(tmp_path: Path) -> None:
     text = "tasks:\n  A: {service: loud}\n  B: {service: later, from: A}\n"
     result = solvent("explore", controlled.put(tmp_path, text), "--format", "json")
     assert (result.code, result.err, result.json["ends"]) == (0, "what a service prints\n", {"done": 1})
-
-
-def test_rule_library_is_found(tmp_path: Path) -> None:
-    """A pattern of one's own is read from the folder of the workflow."""
-    found = solvent("explore", controlled.put(tmp_path, controlled.PATTERN), "--format", "json").json
-    assert (found["ends"], found["runs"]) == ({"done": 1}, [{"A": 1, "B": 1, "D": 1}])
 
 
 @pytest.mark.parametrize("limit", [("--max-states", "20"), ("--max-seconds", "0.5")])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.runs.nodes.shared import Board, runs_in
 from solvent.store import open_store
 from solvent.store.leases import heartbeat_from_value
-from tests.cli.command import arguments, environment
+from tests.cli.command import EXAMPLES, arguments, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +44,12 @@ def sum_program(folder: Path, count: int, *, seconds: float = 0.05) -> list[str]
 def total(count: int) -> str:
     """Give the solution that such a program ends with."""
     return f"<{count * (count + 1) // 2}, add>"
+
+
+def final(name: str) -> list[str]:
+    """Give the states in which an example may end."""
+    lines = (EXAMPLES / name / f"{name}.final.hocl").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("//")]
 
 
 class Shared:

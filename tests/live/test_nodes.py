@@ -6,9 +6,8 @@ import json
 import os
 import re
 import signal
-import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,24 +15,12 @@ from solvent.cli.main import main
 from solvent.errors import Misuse, NodeProblem
 from solvent.runs.nodes.control import AskStatus, Line, Status
 from solvent.runs.nodes.folder import load_run
-from tests.cli.command import EXAMPLES, arguments, environment, solvent
+from tests.cli.command import EXAMPLES, solvent
+from tests.live.shared_runs import final, start, sum_program, total
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
-
-SLOW = """
-import time
-
-def slow(one, other):
-    time.sleep({seconds})
-    return one + other
-"""
-
-
-def final(name: str) -> list[str]:
-    """Give the states in which an example may end."""
-    lines = (EXAMPLES / name / f"{name}.final.hocl").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if not line.startswith("//")]
 
 
 @pytest.mark.parametrize("name,nodes", [("word-count", 8), ("exchange-sort", 5)])
@@ -75,22 +62,6 @@ def test_every_reaction_may_go_through_the_protocol(tmp_path: Path) -> None:
         assert result.json["messages"] > 0
 
 
-def sum_program(folder: Path, count: int, seconds: float = 0.01) -> list[str]:
-    """Write a program that adds numbers up, slowly; give the words that run it."""
-    (folder / "slow.py").write_text(SLOW.format(seconds=seconds), encoding="utf-8")
-    numbers = ", ".join(map(str, range(1, count + 1)))
-    program = folder / "sum.hocl"
-    program.write_text(f"let add = replace x::int, y::int by slow(x, y) in\n<{numbers}, add>", encoding="utf-8")
-    return ["run", str(program), "--functions", str(folder / "slow.py")]
-
-
-def start(*words: Any) -> subprocess.Popen[str]:
-    """Start the command."""
-    return subprocess.Popen(
-        arguments(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
-    )
-
-
 def statuses(folder: Path) -> list[Status]:
     """Ask the nodes of a run how they are, as soon as all of them react."""
     until = time.monotonic() + 200
@@ -113,20 +84,27 @@ def statuses(folder: Path) -> list[Status]:
 def test_a_killed_node_is_started_again(tmp_path: Path) -> None:
     """One node killed half-way, amid captures, costs no molecule and doubles none."""
     running = start(
-        *sum_program(tmp_path, 240), "--nodes", "3", "--state", tmp_path / "run", "--format", "json", "--no-local"
+        *sum_program(tmp_path, 240, seconds=0.01),
+        "--nodes",
+        "3",
+        "--state",
+        tmp_path / "run",
+        "--format",
+        "json",
+        "--no-local",
     )
     os.kill(statuses(tmp_path / "run")[1].process, signal.SIGKILL)
     out, err = running.communicate(timeout=200)
     assert running.returncode == 0, err
     found = json.loads(out)
-    assert found["solution"] == f"<{240 * 241 // 2}, add>"
+    assert found["solution"] == total(240)
     assert found["restarts"] == 1
     assert "node 1 was killed by signal 9; it is started again" in err
 
 
 def test_a_limit_stops_all_nodes_and_the_run_can_go_on(tmp_path: Path) -> None:
     """A limit keeps every molecule; the run is taken up again from its folder."""
-    words = [*sum_program(tmp_path, 200), "--nodes", "3", "--state", str(tmp_path / "run")]
+    words = [*sum_program(tmp_path, 200, seconds=0.01), "--nodes", "3", "--state", str(tmp_path / "run")]
     stopped = solvent(*words, "--max-seconds", "0.2", "--format", "json")
     assert stopped.code == 3
     assert "H502" in stopped.err
@@ -135,7 +113,7 @@ def test_a_limit_stops_all_nodes_and_the_run_can_go_on(tmp_path: Path) -> None:
     assert sum(numbers) == 200 * 201 // 2
     assert len(numbers) > 1
     resumed = solvent("run", "--resume", tmp_path / "run")
-    assert resumed.out.strip() == f"<{200 * 201 // 2}, add>"
+    assert resumed.out.strip() == total(200)
 
 
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
@@ -151,8 +129,8 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     for node in nodes:
         with pytest.raises(ProcessLookupError):
             os.kill(node.process, 0)
-    sum_program(tmp_path, 200)
-    assert solvent("run", "--resume", tmp_path / "run").out.strip() == f"<{200 * 201 // 2}, add>"
+    sum_program(tmp_path, 200, seconds=0.01)
+    assert solvent("run", "--resume", tmp_path / "run").out.strip() == total(200)
 
 
 def test_an_error_is_the_same_error(tmp_path: Path) -> None:
@@ -170,7 +148,7 @@ def test_nodes_started_elsewhere_are_used(tmp_path: Path) -> None:
     """Nodes that wait for a program get one, one killed and started again goes on, and all end with the run."""
     secret = tmp_path / "secret"
     secret.write_text("between us", encoding="utf-8")
-    sum_program(tmp_path, 60)
+    sum_program(tmp_path, 60, seconds=0.01)
 
     def serve(number: int, address: str = "127.0.0.1:0") -> tuple[subprocess.Popen[str], str]:
         node = start(
@@ -196,7 +174,7 @@ def test_nodes_started_elsewhere_are_used(tmp_path: Path) -> None:
     first.wait()
     served[0] = serve(0, address)
     out, err = running.communicate(timeout=200)
-    assert out.strip() == f"<{60 * 61 // 2}, add>", err
+    assert out.strip() == total(60), err
     for node, _ in served:
         assert node.wait(timeout=200) == 0
 

@@ -19,24 +19,23 @@ SLOW = 2.0
 """A patience after which nobody who does not want the lock misses its holder for long."""
 
 
-@pytest.fixture(name="members")
-def _members(tmp_path: Path) -> Iterator[Members]:
-    with Members(tmp_path, {"peers": free_places(3), "patience": PATIENCE}) as members:
+def _three(folder: Path, patience: float) -> Iterator[Members]:
+    with Members(folder, {"peers": free_places(3), "patience": patience}) as members:
         for node in range(3):
             members.start(node)
         for process in members.processes:
             members.await_note(process, "began")
         yield members
+
+
+@pytest.fixture(name="members")
+def _members(tmp_path: Path) -> Iterator[Members]:
+    yield from _three(tmp_path, PATIENCE)
 
 
 @pytest.fixture(name="slow")
 def _slow(tmp_path: Path) -> Iterator[Members]:
-    with Members(tmp_path, {"peers": free_places(3), "patience": SLOW}) as members:
-        for node in range(3):
-            members.start(node)
-        for process in members.processes:
-            members.await_note(process, "began")
-        yield members
+    yield from _three(tmp_path, SLOW)
 
 
 def _go_on_after_others(members: Members, stopped: Process) -> None:

@@ -36,22 +36,6 @@ def test_eight_processes_count_exactly(place: Scene) -> None:
         child.end()
 
 
-def test_processes_come_and_go(place: Scene) -> None:
-    """What is left behind by who leaves is found by who comes, as long as somebody is there."""
-    with place.space() as space, space.handle("counter", size=8) as handle:
-        assert counted(handle) == 0
-
-        def work(_say: Callable[[str], None]) -> None:
-            for _ in range(3):
-                with place.space() as mine, mine.handle("counter") as own:
-                    count(own, 3)
-
-        for child in [place.start(work) for _ in range(4)]:
-            child.end()
-        assert counted(handle) == 4 * 3 * 3
-        until(lambda: len(space.members) == 1)
-
-
 def test_the_founder_leaves_and_the_data_stays(place: Scene) -> None:
     """The first process may leave like any other."""
 
@@ -287,19 +271,6 @@ def test_files_are_closed_with_the_last_handle_and_too_many_are_an_error(place: 
     child = place.start(work)
     assert (child.hear(), child.hear()) == ("7", "D107")
     child.end()
-
-
-def test_a_process_that_computes_still_serves_others(place: Scene) -> None:
-    """While its only thread is busy with something else, others take turns."""
-    with place.space() as space, space.handle("counter", size=8) as handle:
-        count(handle)
-
-        def work(_: Callable[[str], None]) -> None:
-            with place.space() as mine, mine.handle("counter") as own:
-                count(own, 20)
-
-        place.start(work).end()
-        assert counted(handle) == 21
 
 
 def test_threads_of_one_process_take_turns(place: Scene) -> None:

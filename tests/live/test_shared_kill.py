@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-import solvent
-from tests.live.shared_processes import MAX_SECONDS, PATIENCE, Scene, count, until
+from tests.live.shared_processes import MAX_SECONDS, PATIENCE, Scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,30 +59,6 @@ def test_killed_waiters_hold_nobody_up(place: Scene) -> None:
                 waiter.kill()
             handle.release()
             other.acquire(timeout=MAX_SECONDS)
-
-
-def test_data_without_a_copy_is_lost_with_its_writer_and_made_anew(place: Scene) -> None:
-    """Who wants it is told; who wants it anew gets it."""
-
-    def work(say: Callable[[str], None]) -> None:
-        with place.space() as mine, mine.handle("m", size=100, keep_last=False) as own:
-            count(own)
-            own.acquire()[:5] = b"halfw"
-            say("holds")
-            time.sleep(MAX_SECONDS)
-
-    with place.space() as space, space.handle("m", initial=b"anew") as handle:
-        child = place.start(work)
-        child.hear()
-        handle.request()
-        child.kill()
-        with pytest.raises(solvent.DataLost) as caught:
-            handle.acquire(timeout=MAX_SECONDS)
-        assert caught.value.code == "S205"
-        assert bytes(handle.acquire(anew=True, timeout=MAX_SECONDS)) == b"anew"
-        handle.release()
-        assert bytes(handle.acquire(timeout=MAX_SECONDS)) == b"anew"
-        assert len(space.members) == 1
 
 
 def test_a_stopped_process_of_this_host_is_not_taken_for_dead(place: Scene) -> None:

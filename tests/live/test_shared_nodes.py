@@ -20,7 +20,7 @@ from solvent.hocl import parse
 from solvent.runs.nodes.shared import runs_in
 from solvent.store import open_store
 from tests.cli.command import EXAMPLES, solvent
-from tests.live.shared_runs import Shared, shared, start, sum_program, total
+from tests.live.shared_runs import Shared, final, shared, start, sum_program, total
 from tests.live.store_servers import served, server
 
 if TYPE_CHECKING:
@@ -42,12 +42,6 @@ def kept(kind: str, folder: Path) -> Iterator[list[str]]:
         return
     with served() as url:
         yield [url, "--transport", "nats"]
-
-
-def final(name: str) -> list[str]:
-    """Give the states in which an example may end."""
-    lines = (EXAMPLES / name / f"{name}.final.hocl").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if not line.startswith("//")]
 
 
 @pytest.mark.parametrize("kind,name,nodes", [("sqlite", "word-count", 4), ("nats", "mailboxes", 2)])

@@ -119,8 +119,10 @@ def test_data_that_is_torn_in_a_part_can_be_made_anew(place: Scene, torn: int | 
         child.kill()
         until(lambda: len(space.members) == 1)
         for stretch in ({}, {"offset": 40, "length": 20}):
-            with pytest.raises(solvent.DataLost, match=r"S205.*`d` is lost"):
+            with pytest.raises(solvent.DataLost, match=r"S205.*`d` is lost") as caught:
                 handle.acquire(timeout=MAX_SECONDS, **stretch)
+            assert torn is None or "died while it wrote bytes 0 to 47 of 192" in caught.value.message
+            assert "anew" in caught.value.hint
         assert bytes(handle.acquire(anew=True, timeout=MAX_SECONDS)) == bytes(SIZE)
         handle.release()
         _write(handle, b"b", 0, 10)

@@ -245,26 +245,3 @@ def test_who_only_waited_when_its_part_ended_leaves_without_a_word(place: Scene)
     with place.space() as space, space.handle("m", size=8) as handle:
         handle.request()
         break_in(space, is_now=True)
-
-
-def test_data_that_is_lost_with_the_writer_of_a_part_says_how(place: Scene) -> None:
-    """Who comes next is told which bytes were being written, why nothing is left, and what to do."""
-
-    def dying(say: Callable[[str], None]) -> None:
-        with place.space() as space, space.handle("m", keep_last=False) as handle:
-            handle.acquire(offset=10, length=10)[0] = 1
-            say("writes")
-            time.sleep(MAX_SECONDS)
-
-    with place.space() as space, space.handle("m", size=100, keep_last=False) as handle:
-        handle.acquire()
-        handle.release()
-        child = place.start(dying)
-        assert child.hear() == "writes"
-        child.kill()
-        with pytest.raises(SolventError) as caught:
-            handle.acquire(timeout=MAX_SECONDS)
-        assert caught.value.code == "S205"
-        assert "died while it wrote bytes 10 to 19 of 100, and with `keep_last=False`" in caught.value.message
-        assert caught.value.hint is not None
-        assert "anew" in caught.value.hint

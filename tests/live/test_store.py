@@ -15,23 +15,7 @@ from tests.live.fresh_stores import Fresh, fresh_part
 from tests.live.store_backends import BACK_ENDS, fresh_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from solvent.store import Store
-
-
-@pytest.fixture(scope="module", params=BACK_ENDS)
-def fresh(request: pytest.FixtureRequest) -> Iterator[Fresh]:
-    """Give a store of each back end in turn."""
-    with fresh_store(request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def store(fresh: Fresh) -> Iterator[Store]:
-    """Give the store, open."""
-    with fresh.open() as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -41,31 +25,6 @@ def part() -> str:
 
 
 # -------------------------------------------------------------------------------------------------------------- logs
-
-
-def test_records_come_back_in_order_of_position(store: Store, part: str) -> None:
-    """Records of several logs are read in the order in which they were appended."""
-    positions = [store.append(f"{part}/{log}", bytes([number])) for number, log in enumerate("abab")]
-    assert positions == sorted(set(positions))
-    assert positions[0] > 0
-    expected = [
-        Record(at, f"{part}/{log}", bytes([n])) for n, (at, log) in enumerate(zip(positions, "abab", strict=True))
-    ]
-    assert store.read(f"{part}/") == expected
-    assert store.read([f"{part}/a", f"{part}/b"]) == expected
-    assert store.read(f"{part}/b") == expected[1::2]
-    assert store.read(f"{part}/", after=positions[1]) == expected[2:]
-    assert store.read(f"{part}/", limit=3) == expected[:3]
-    assert store.read(f"{part}/", limit=0) == []
-
-
-def test_a_name_is_not_below_another_that_it_begins_with(store: Store, part: str) -> None:
-    """Only `/` makes a name be below another."""
-    store.append(f"{part}/ab", b"not below a")
-    store.append(f"{part}/a/b", b"below a")
-    store.append(f"{part}/a", b"a itself")
-    assert [record.data for record in store.read(f"{part}/a/")] == [b"below a"]
-    assert [record.data for record in store.read(f"{part}/a")] == [b"a itself"]
 
 
 def test_only_who_has_seen_everything_appends(store: Store, part: str) -> None:
@@ -79,18 +38,6 @@ def test_only_who_has_seen_everything_appends(store: Store, part: str) -> None:
         store.append(part, b"late", expected=first)
     assert [record.data for record in store.read(part)] == [b"first", b"second"]
     assert store.last(part) == second
-
-
-def test_several_are_appended_at_once(store: Store, part: str) -> None:
-    """`append_all` gives a position for each, in order; each is compared with what was before it."""
-    before = store.append(f"{part}/a", b"0")
-    appends = [Append(f"{part}/a", b"1", before), Append(f"{part}/b", b"2", 0), Append(f"{part}/a", b"3")]
-    positions = store.append_all(appends)
-    assert positions == sorted(positions)
-    assert [(r.position, r.data) for r in store.read(f"{part}/", before)] == list(
-        zip(positions, (b"1", b"2", b"3"), strict=True)
-    )
-    assert store.append_all([]) == []
 
 
 def test_a_conflict_among_several_is_raised(store: Store, part: str) -> None:
@@ -149,14 +96,6 @@ def test_a_deleted_key_is_gone_and_its_revisions_are_not_used_again(store: Store
         store.put(part, b"2", expected=first)
     assert caught.value.last == 0
     assert store.put(part, b"2", expected=0) > first
-
-
-def test_keys_and_logs_do_not_meet(store: Store, part: str) -> None:
-    """A key and a log may have the same name."""
-    store.append(part, b"record")
-    store.put(part, b"value")
-    assert [record.data for record in store.read(part)] == [b"record"]
-    assert store.keys("")[part].value == b"value"
 
 
 # ------------------------------------------------------------------------------------------------------------- blobs
@@ -276,24 +215,6 @@ def test_a_wait_ends_when_the_watch_is_closed(store: Store, part: str) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- threads
-
-
-def test_threads_share_a_store(store: Store, part: str) -> None:
-    """Several threads append with one open store, and each record is there once."""
-    positions = list[int]()
-
-    def work(number: int) -> None:
-        for count in range(20):
-            positions.append(store.append(f"{part}/{number}", str(count).encode()))
-            assert len(store.read(f"{part}/{number}")) == count + 1
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(positions) == [record.position for record in store.read(f"{part}/")]
-    assert len(set(positions)) == 80
 
 
 NAMES = st.sampled_from(["a", "b", "b/c", "b/d", "bc"])

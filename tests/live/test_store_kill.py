@@ -7,13 +7,12 @@ import random
 import signal
 import time
 from collections import Counter
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from solvent.store import Append, Conflict, Store
-from tests.live.fresh_stores import MAX_SECONDS, Fresh, fresh_part
+from tests.live.fresh_stores import Fresh, fresh_part
 from tests.live.store_backends import BACK_ENDS, fresh_store
 
 if TYPE_CHECKING:
@@ -132,37 +131,3 @@ def test_eight_writers_all_get_on(fresh: Fresh) -> None:
     assert [len(some) for some in positions] == [count] * 8
     assert all(some == sorted(some) for some in positions)
     assert len({position for some in positions for position in some}) == 8 * count
-
-
-def test_who_was_stopped_finds_out_at_its_next_append(fresh: Fresh) -> None:
-    """A writer that was stopped while another one wrote to its log appends nothing more."""
-    part = fresh_part()
-
-    def work(store: Store, say: Callable[[str], None]) -> None:
-        last = 0
-        until = time.monotonic() + MAX_SECONDS
-        while time.monotonic() < until:
-            try:
-                last = store.append(part, b"old", expected=last)
-            except Conflict as conflict:
-                say(f"conflict {conflict.last}")
-                return
-            say("wrote")
-            time.sleep(0.01)
-
-    child = fresh.start(work)
-    assert child.hear() == "wrote"
-    with fresh.open(patience=5.0) as store:
-        os.kill(child.number, signal.SIGSTOP)
-        store.append("other", b"")
-        while True:
-            # A server may still have something of it to take.
-            before = store.last(part)
-            with suppress(Conflict):
-                taken = store.append(part, b"new", expected=before)
-                break
-        os.kill(child.number, signal.SIGCONT)
-        lines = list(iter(child.hear, ""))
-        child.end()
-        assert lines[-1] == f"conflict {taken}"
-        assert [record.data for record in store.read(part, before)] == [b"new"]

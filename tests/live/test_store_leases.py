@@ -23,28 +23,13 @@ from solvent.store.leases import (
     holder_from_entry,
 )
 from tests.live.fresh_stores import MAX_SECONDS, Fresh, fresh_part
-from tests.live.store_backends import BACK_ENDS, fresh_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 TTL = 0.6
 #: Of one that must not be taken for dead, however busy the machine is.
 LONG_TTL = 3.0
-
-
-@pytest.fixture(scope="module", params=BACK_ENDS)
-def fresh(request: pytest.FixtureRequest) -> Iterator[Fresh]:
-    """Give a store of each back end in turn."""
-    with fresh_store(request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def store(fresh: Fresh) -> Iterator[Store]:
-    """Give the store, open."""
-    with fresh.open() as opened:
-        yield opened
 
 
 class Clock:
@@ -97,16 +82,6 @@ def test_a_heartbeat_that_beats_means_alive(store: Store) -> None:
         store.put(AGENTS + agent, str(beat).encode())
         watched.pass_time(3)
         assert not watched.heartbeats.is_presumed_dead(agent)
-
-
-def test_the_same_value_again_is_a_beat(store: Store) -> None:
-    """A revision that grows is a sign of life, whatever the value says."""
-    agent = fresh_part()
-    watched = Watched(store)
-    for _ in range(5):
-        store.put(AGENTS + agent, b"the same")
-        watched.pass_time(2)
-    assert not watched.heartbeats.is_presumed_dead(agent)
 
 
 def test_time_in_which_the_watcher_did_not_run_does_not_count(store: Store) -> None:
@@ -268,17 +243,6 @@ def test_one_that_is_stopped_is_replaced_and_fenced(fresh: Fresh, store: Store) 
     change = writers.index(f"{new} 2")
     assert set(writers[:change]) == {f"{old} 1"}
     assert set(writers[change:]) == {f"{new} 2"}
-
-
-def test_a_killed_holder_is_replaced(fresh: Fresh) -> None:
-    """After a kill, the next agent has the lease and goes on with the log."""
-    part = fresh_part()
-    first = fresh.start(_agent(fresh_part(), part, TTL))
-    assert first.hear() == "took 1"
-    second = fresh.start(_agent(fresh_part(), part, TTL))
-    first.kill()
-    assert second.hear() == "took 2"
-    second.kill()
 
 
 def test_one_that_begins_anew_takes_what_it_had(store: Store) -> None:

@@ -154,11 +154,6 @@ def test_crashes_come_and_every_node_comes_back() -> None:
     assert all(node.is_up for node in run.nodes)
 
 
-def test_no_more_crashes_than_allowed() -> None:
-    """`max_crashes` is kept."""
-    assert senders(Faults(crashes_every_ms=20.0, max_crashes=3)).counts.crashes == 3
-
-
 # --- A machine that copes.
 
 

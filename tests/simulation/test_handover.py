@@ -72,15 +72,3 @@ def test_all_sorts_of_trees_survive_departures(changes: dict[str, Any], seed: in
     """All cycles are done and the data has counted every use: the run says so itself if not."""
     found = seen(seed, leaving=0.5, locked=0.0, bytes=MIB, pause=0.05, **changes)
     assert found.cycles == 25
-
-
-def test_one_peer_alone_needs_nobody() -> None:
-    """It has the data and the lock."""
-    found = seen(peers=1)
-    assert (found.cycle, found.messages_per_cycle, found.wait) == (1, 0, 0)
-
-
-def test_the_seed_tells_the_run() -> None:
-    """The same seed gives the same outcome, another one another."""
-    assert seen(3, leaving=0.3) == seen(3, leaving=0.3)
-    assert seen(3, leaving=0.3, platform="grid5000") != seen(4, leaving=0.3, platform="grid5000")

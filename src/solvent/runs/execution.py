@@ -652,13 +652,16 @@ class Execution:
         report = self.report
         report.reactions = self.reactor.reactions
         report.seconds = self.seconds
-        found = self._read(self._tasks)
+        found = self._read(self._tasks, is_whole=True)
         if not report.ended_by and report.error is None:
             report.stuck = self._stuck()
         return concluded(report, self.workflow, self._forms, found.values, self._replaced, self._faults)
 
-    def _read(self, tasks: Iterable[str]) -> Outcome:
-        """Read how tasks are, and put their states into the report."""
+    def _read(self, tasks: Iterable[str], *, is_whole: bool = False) -> Outcome:
+        """Read how tasks are, and put their states into the report.
+
+        Someone may have left tasks out of a whole workflow.
+        """
         report, forms = self.report, self._forms
         found = Outcome(self._names, self._faults, report.trace or (), is_ended=bool(report.ended_by))
         found.read(self.solution, forms.gates, unjudged=self._judge.troubles, unrouted=self.chooser.troubles)
@@ -666,7 +669,7 @@ class Execution:
         for name in tasks:
             if name in forms.gates or name in self._stands_for:
                 report.states[name] = found.gate_state(name, self._tasks[name], self._stood_in_for, self._void)
-            else:
+            elif name in found.states or not is_whole:
                 report.states[name] = found.state(name)
         return found
 

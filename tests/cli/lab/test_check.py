@@ -41,12 +41,6 @@ def test_all_models_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_one_model_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    """`--model` picks."""
-    code, out, _ = _said(capsys, "token", "--model", "two")
-    assert (code, len(out.split("\n"))) == (0, 3)
-
-
 def test_json_sums_up(capsys: pytest.CaptureFixture[str]) -> None:
     """The sums are on top, each model below."""
     code, out, _ = _said(capsys, "token", "--format", "json")
@@ -145,11 +139,6 @@ def test_large_models_are_listed_apart_and_checked_when_named(capsys: pytest.Cap
     assert lines[4].split()[0] == "four"
     rows = _without_seconds(_said(capsys, "token", "--model", "all", "--model", "four")[1])
     assert [row[0] for row in rows] == ["model", "two", "three", "four"]
-
-
-def test_no_large_models_are_no_heading(capsys: pytest.CaptureFixture[str]) -> None:
-    """Most protocols have none."""
-    assert "large" not in _said(capsys, "query", "--list")[1]
 
 
 def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

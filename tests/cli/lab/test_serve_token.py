@@ -86,17 +86,6 @@ def test_bad_input_is_a_clear_error(words: list[str], said: str, capsys: pytest.
     assert said in capsys.readouterr().err
 
 
-def test_an_overview_knows_which_node_has_the_lock(capsys: pytest.CaptureFixture[str]) -> None:
-    """A node that unlocks, loses the lock or is killed has it no longer; what another node says changes nothing."""
-    overview = Overview(is_json=True)
-    holders = list[int | None]()
-    for kind, node in (("locked", 2), ("unlocked", 1), ("killed", 2), ("locked", 1), ("lost", 1)):
-        overview.take({"event": kind, "seconds": 0.1, "node": node, "fence": [0, 0, 1]})
-        holders.append(overview.locker)
-    assert holders == [2, 2, None, 1, None]
-    assert len(_events(capsys.readouterr().out)) == 5
-
-
 def test_lines_of_a_whole_ring_are_news_only(capsys: pytest.CaptureFixture[str]) -> None:
     """What all nodes report is printed once, and moves are counted."""
     overview = Overview(is_json=False)

@@ -24,13 +24,6 @@ def test_json_gives_the_papers_times_and_messages_first(capsys: pytest.CaptureFi
     assert found["departures"] >= 2
 
 
-def test_runs_are_taken_together(capsys: pytest.CaptureFixture[str]) -> None:
-    """Several runs are as one with all their cycles."""
-    assert main(["lab", "simulate", "handover", *QUICK, "--runs", "2", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["runs"], found["cycles"]) == (2, 48)
-
-
 def test_text_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     """Sizes may have units; what is fetched by nobody has no line."""
     words = ["--bytes", "1.5MiB", "--leaving", "0.5", "--platform", "site"]

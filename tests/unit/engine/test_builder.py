@@ -40,92 +40,91 @@ def test_products(product: str, expected: str) -> None:
     assert finals(f"<1, replace-one x::int by {product}>", seeds=2) == {expected}
 
 
-def test_what_stays_whole_shares_nothing_with_a_copy() -> None:
-    """A solution that the product puts back unchanged and uses once more is copied."""
-    text = "<A:<<1>, 2>, (r = replace-one A:<x::solution, ?w> by A:<x, w>, B:x), (s = replace-one B:<?v> by B:<9, v>)>"
-    assert finals(text, seeds=2) == {"<A:<2, <1>>, B:<1, 9>>"}
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        # Of an endless molecule in a sub-solution a pattern may take several, and more are left.
+        ("<A:<1^inf>, (r = replace-one A:<x, y, ?w> by x + y)>", "<2>"),
+        ("<A:<1^inf>, (r = replace-one A:<x, +w> by x + 1)>", "<2>"),
+        # `inject` adds once and takes nothing else, also of its catalyst.
+        ("<1, <2>, inject A, B>", "<1, A, B, <2>>"),
+        ("<5, 1, A:<2, 3>, inject x : y with x::int, A:<y::int, ?w> if (x > y && y > 2)>", "<1, 5, 5:3, A:<2, 3>>"),
+        ("<1, (i = inject A with x::string)>", "<1, i>"),
+        # A one-shot `let rec` rule that names itself in its product is there again.
+        ("let rec max = replace-one x::int, y::int by x, max if x >= y in <5, 9, 3, 9, max>", "<9, max>"),
+        # `one` is short for `replace-one`.
+        ("<1, one x::int by A>", "<A>"),
+        # The rest of a list spreads in a product, a list or a solution.
+        ("<(1, 2, 3), replace-one (x, ?r) by r, (r, x), <r>>", "<2, 3, (2, 3, 1), <2, 3>>"),
+    ],
+)
+def test_products_of_programs(text: str, expected: str) -> None:
+    """Endless molecules, injections, rules that name themselves and rests go where the product says."""
+    assert finals(text) == {expected}
 
 
-@pytest.mark.parametrize("pattern, product", [("x, y, ?w", "x + y"), ("x, +w", "x + 1")])
-def test_endless_molecules_are_as_many_as_patterns_ask_for(pattern: str, product: str) -> None:
-    """Of an endless molecule in a sub-solution a pattern may take several, and more are left."""
-    assert finals(f"<A:<1^inf>, (r = replace-one A:<{pattern}> by {product})>", seeds=2) == {"<2>"}
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        # A rest.
+        ("<<1, 2>, replace-one <?w> by (replace-one A by w, <w>), A>", "<1, 2, <1, 2>>"),
+        # Values of its own, for each of two rules made from one text.
+        (
+            "<1, 2, K:1:A, K:2:B, (r = replace x::int by (replace-one K:x:y by x:y:x))>",
+            "<1:A:1, 2:B:2, r>",
+        ),
+        # The variables of all rules around it.
+        (
+            "<1, replace-one x::int by A, (replace-one y::symbol by 2.5, (replace-one z::float by x : y : z))>",
+            "<1:A:2.5>",
+        ),
+        # By a `let` inside a product.
+        ("<4, replace-one x::int by let r = replace-one y::symbol by y : x in <r, A>, <r, B>>", "<<A:4>, <B:4>>"),
+        # Another rule.
+        ("let up = replace-one x::int by x + 1 in <<up>, replace-one <up = u> by (replace-one A by u, 1), A>", "<2>"),
+    ],
+)
+def test_rules_capture_what_is_around_them(text: str, expected: str) -> None:
+    """A rule that a reaction makes closes over the variables around it."""
+    assert finals(text) == {expected}
 
 
-def test_inject_adds_once() -> None:
-    """`inject M` adds M once and takes nothing else."""
-    assert finals("<1, <2>, inject A, B>") == {"<1, A, B, <2>>"}
-
-
-def test_inject_in_an_otherwise_empty_solution() -> None:
-    """`inject M` needs no other molecule."""
-    assert finals("<inject A>") == {"<A>"}
-
-
-def test_inject_with_keeps_its_catalyst() -> None:
-    """`inject M with P if C` adds M once, when P is there, and leaves P as it is."""
-    text = "<5, 1, A:<2, 3>, inject x : y with x::int, A:<y::int, ?w> if (x > y && y > 2)>"
-    assert finals(text) == {"<1, 5, 5:3, A:<2, 3>>"}
-    assert finals("<1, (i = inject A with x::string)>") == {"<1, i>"}
-
-
-def test_inject_copies_solutions_of_its_catalyst() -> None:
-    """What an injected molecule takes from its catalyst is a copy."""
-    text = "<A:<1>, (inject <x, (replace-one y::solution by y, Seen)> with A:x)>"
-    assert finals(text, seeds=3) == {"<A:<1>, <Seen, <1>>>"}
-
-
-def test_let_rec_puts_itself_back() -> None:
-    """A one-shot `let rec` rule that names itself in its product is there again."""
-    assert finals("let rec max = replace-one x::int, y::int by x, max if x >= y in <5, 9, 3, 9, max>") == {"<9, max>"}
-
-
-def test_let_rec_may_end() -> None:
-    """A `let rec` rule need not put itself where it was."""
-    assert finals("let rec r = replace-one x::int by <r, x - 1> if x > 0 in <2, r>") == {"<<<0, r>>>"}
-
-
-def test_rest_of_a_list_is_spread() -> None:
-    """The rest of a list spreads in a product, a list or a solution."""
-    assert finals("<(1, 2, 3), replace-one (x, ?r) by r, (r, x), <r>>") == {"<2, 3, (2, 3, 1), <2, 3>>"}
-
-
-def test_rule_closes_over_values() -> None:
-    """A rule made by a reaction keeps the values of the variables around it."""
-    text = "<5, replace-one x::int by (add = replace-one y::string by x : y), A, 7>"
-    assert finals(text.replace("A, 7", '"a"')) == {'<5:"a">'}
-
-
-def test_rule_closes_over_a_rest() -> None:
-    """A rule may capture a rest."""
-    assert finals("<<1, 2>, replace-one <?w> by (replace-one A by w, <w>), A>") == {"<1, 2, <1, 2>>"}
-
-
-def test_closures_of_one_rule_keep_their_own_values() -> None:
-    """Two rules made from one text differ by what they captured."""
-    text = "<1, 2, K:1:A, K:2:B, replace x::int by (replace-one K:x:y by x:y)>"
-    solution = solvent.hocl.parse(text).solution()
-    solvent.hocl.react(solution)
-    assert solution.count((1, solvent.hocl.Symbol("A"))) == 1
-    assert solution.count((2, solvent.hocl.Symbol("B"))) == 1
-
-
-def test_closures_nest() -> None:
-    """A rule inside a rule inside a rule uses the variables of all."""
-    text = "<1, replace-one x::int by A, (replace-one y::symbol by 2.5, (replace-one z::float by x : y : z))>"
-    assert finals(text) == {"<1:A:2.5>"}
-
-
-def test_let_inside_a_product_may_capture() -> None:
-    """A `let` inside a product names a rule that closes over the variables around it."""
-    text = "<4, replace-one x::int by let r = replace-one y::symbol by y : x in <r, A>, <r, B>>"
-    assert finals(text) == {"<<A:4>, <B:4>>"}
-
-
-def test_rule_captured_by_another() -> None:
-    """A rule in a variable can be captured and produced."""
-    text = "let up = replace-one x::int by x + 1 in <<up>, replace-one <up = u> by (replace-one A by u, 1), A>"
-    assert finals(text) == {"<2>"}
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        # Put back unchanged and used once more.
+        (
+            (
+                "<A:<<1>, 2>, (r = replace-one A:<x::solution, ?w> by A:<x, w>, B:x),"
+                " (s = replace-one B:<?v> by B:<9, v>)>"
+            ),
+            "<A:<2, <1>>, B:<1, 9>>",
+        ),
+        # Taken from the catalyst of an injection.
+        ("<A:<1>, (inject <x, (replace-one y::solution by y, Seen)> with A:x)>", "<A:<1>, <Seen, <1>>>"),
+        # Put in twice.
+        (
+            (
+                "<Data:<1, 2>, (replace-one Data:x by One:x, Two:x),"
+                " (replace-one One:<a::int, b::int, ?w> by One:<a + b, w>)>"
+            ),
+            "<One:<3>, Two:<1, 2>>",
+        ),
+        # In a rest that is put in twice.
+        (
+            "<A:<<1>>, (replace-one A:<?w> by B:<w>, C:<w>), (replace-one B:<<x::int, ?v>, ?w> by B:<<x + 1, v>, w>)>",
+            "<B:<<2>>, C:<<1>>>",
+        ),
+        # Captured by a rule that reacts twice.
+        (
+            "<A:<1>, Go, Go, (replace-one A:x by (give = replace Go by x)), (replace-one <y::int, ?w> by <y + 1, w>)>",
+            "<<1>, <2>, give>",
+        ),
+    ],
+)
+def test_rules_change_one_copy_only(text: str, expected: str) -> None:
+    """Of two copies of a solution, rules change one and leave the other."""
+    assert finals(text) == {expected}
 
 
 @pytest.mark.parametrize(
@@ -140,27 +139,6 @@ def test_solution_used_twice_is_copied(use: str) -> None:
     assert len(inner) == 2
     inner[0].add(7)
     assert solvent.hocl.show(inner[1]) == "<1>"
-
-
-def test_rules_change_one_copy_only() -> None:
-    """Of two copies of a solution, rules change one and leave the other."""
-    sums = "(replace-one One:<a::int, b::int, ?w> by One:<a + b, w>)"
-    text = f"<Data:<1, 2>, (replace-one Data:x by One:x, Two:x), {sums}>"
-    assert finals(text) == {"<One:<3>, Two:<1, 2>>"}
-
-
-def test_rest_used_twice_shares_no_solution() -> None:
-    """The solutions inside a rest are copied when the rest is used twice."""
-    raises = "(replace-one B:<<x::int, ?v>, ?w> by B:<<x + 1, v>, w>)"
-    text = f"<A:<<1>>, (replace-one A:<?w> by B:<w>, C:<w>), {raises}>"
-    assert finals(text) == {"<B:<<2>>, C:<<1>>>"}
-
-
-def test_captured_solution_is_copied_each_time() -> None:
-    """A rule that captured a solution gives a new copy at each reaction."""
-    gives = "(replace-one A:x by (give = replace Go by x))"
-    text = f"<A:<1>, Go, Go, {gives}, (replace-one <y::int, ?w> by <y + 1, w>)>"
-    assert finals(text) == {"<<1>, <2>, give>"}
 
 
 def test_kept_reactant_shares_nothing_with_the_product() -> None:

@@ -20,33 +20,6 @@ def test_a_rule_that_never_ends_starves_no_other() -> None:
     assert {one.split(", ")[-1] for one in finals(text, seeds=10) if "Stopped" in one} == {"Stopped>"}
 
 
-def test_without_chance_the_first_match_is_taken() -> None:
-    """A stepper without a source of chance is repeatable."""
-    shown = set()
-    for _ in range(3):
-        solution = solvent.hocl.parse("<1, 2, 3, 4, (p = replace x::int, y::int by x : y)>").solution()
-        stepper = Stepper(solution)
-        while stepper.step():
-            pass
-        shown.add(solvent.hocl.show(solution))
-    assert len(shown) == 1
-
-
-def test_any_source_of_chance_will_do() -> None:
-    """A stepper asks its source of chance for numbers below a limit and nothing else."""
-
-    class Always:
-        def randrange(self, stop: int, /) -> int:
-            return stop - 1
-
-    for chance in (Always(), random.Random(1)):
-        solution = solvent.hocl.parse("<1, 2, 3, (s = replace x::int, y::int by x + y)>").solution()
-        stepper = Stepper(solution, chance=chance)
-        while stepper.step():
-            pass
-        assert solvent.hocl.show(solution) == "<6, s>"
-
-
 def test_the_work_with_a_seed_grows_as_without_one() -> None:
     """A rule that has no match is not tried again with all that it was tried with before.
 

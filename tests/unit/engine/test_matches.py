@@ -80,17 +80,6 @@ def test_a_rule_among_the_molecules_is_needed_too() -> None:
     assert [held.name for held in match.consumed] == ["rule", "one"]
 
 
-def test_a_rule_of_ones_own_finds_what_others_hold() -> None:
-    """A rule that is one's own molecule reacts with molecules of others."""
-    matches = Matches()
-    matches.add(1, "one", is_own=False)
-    matches.add(rule("replace x::int by x + 1"), "rule", is_own=True)
-    match = matches.find()
-    assert match is not None
-    assert [held.name for held in match.reactants] == ["rule", "one"]
-    assert [held.name for held in match.consumed] == ["one"]
-
-
 def test_endless_molecules_of_the_program_are_at_hand_everywhere() -> None:
     """Of what there are always more, nobody asks for any."""
     matches = Matches()
@@ -111,18 +100,6 @@ def test_a_reaction_among_given_molecules_uses_all_of_them() -> None:
     match = matches.find_among(both)
     assert match is not None
     assert names(match) == [1, 2]
-
-
-def test_rules_are_asked_one_by_one() -> None:
-    """A search for one rule leaves what only another could do."""
-    matches = Matches()
-    matches.add_rule(rule("replace x::int, y::int by"), 0)
-    matches.add_rule(rule("replace A, B by"), 1)
-    matches.add(1, 1, is_own=True)
-    matches.add(2, 2, is_own=False)
-    assert matches.find(1) is None
-    assert names(matches.find(0)) == [1, 2]
-    assert names(matches.find()) == [1, 2]
 
 
 def test_failures_name_the_rule() -> None:

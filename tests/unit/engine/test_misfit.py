@@ -6,8 +6,7 @@ import pytest
 
 import solvent
 from solvent.engine.explain import PatternReport, why_not
-from solvent.engine.fitting import Tries
-from solvent.engine.misfit import Misfit, Step, nearest_misfits
+from solvent.engine.misfit import Misfit, Step
 from solvent.lang.rule import Rule
 
 
@@ -174,13 +173,3 @@ def test_molecules_in_a_sentence_can_be_shortened() -> None:
     assert misfit.sentence(lambda text: text[:3]) == (
         "in part 2, `B:1` finds no partner; in part 2 of `B:1`, `123` does not fit `1`: it is another value"
     )
-
-
-def test_the_search_is_bounded() -> None:
-    """Without tries left there is no misfit instead of a wrong one."""
-    solution = solvent.hocl.parse("<<1>, (r = replace <2> by 3)>").solution()
-    solvent.hocl.react(solution)
-    (pattern,) = next(one for one in solution if type(one) is Rule).node.patterns
-    ways = [({}, list(solution))]
-    assert nearest_misfits(pattern, ways, Tries(0), max_shown=3) == []
-    assert len(nearest_misfits(pattern, ways, Tries(100), max_shown=3)) == 1

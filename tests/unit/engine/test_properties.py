@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import solvent
+from solvent.engine import properties
 from solvent.engine.explore import Exploration, Property, explore
 from solvent.engine.properties import Never, Refines
 
@@ -20,9 +21,9 @@ MAPPING = (
 )
 
 
-def watched(text: str, *properties: Property, max_states: int = 100) -> Exploration:
+def watched(text: str, *watched: Property, max_states: int = 100) -> Exploration:
     """Explore a program with properties."""
-    return explore(solvent.hocl.parse(text).solution(), properties=properties, max_states=max_states)
+    return explore(solvent.hocl.parse(text).solution(), properties=watched, max_states=max_states)
 
 
 def refines(coarse: str = COARSE, mapping: str = MAPPING, **options: int) -> Refines:
@@ -73,8 +74,9 @@ def test_rules_that_are_used_up_count() -> None:
     assert rules_of(found) == ["start", "end"]
 
 
-def test_mapping_that_never_ends_is_refused() -> None:
+def test_mapping_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mapping must come to an end."""
+    monkeypatch.setattr(properties, "_MAX_MAPPING", 100)
     with pytest.raises(solvent.LimitReached, match="the mapping to coarse does not end"):
         watched(WORK, refines(mapping="let again = replace IDLE by IDLE in <again>"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,20 +13,9 @@ from solvent.handover.contents import NOTHING, contents_from, seconds_from, shap
 from solvent.handover.data.arrays import resized_form, told_by
 from solvent.handover.data.card import Sheet
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def _read(**given: Any) -> Any:
     return contents_from(**({"size": None, "initial": None, "array": None, "file": None} | given))
-
-
-def test_bytes_are_said_by_size_or_by_what_they_are() -> None:
-    """A size makes zeros, and initial bytes have their own size."""
-    assert (_read(size=10).size, _read(size=10).initial) == (10, None)
-    given = _read(initial=b"abc")
-    assert (given.size, bytes(given.initial), given.form) == (3, b"abc", "")
-    assert (_read(initial=b"").size, bytes(_read(initial=b"").initial)) == (0, b"")
 
 
 def test_arrays_are_said_by_shape_and_type_or_by_one() -> None:
@@ -61,17 +50,6 @@ def test_dates_and_spans_of_time_are_handed_over_like_numbers(array: Any) -> Non
 def test_more_seconds_than_there_are_numbers_are_for_ever(given: Any, seconds: float | None) -> None:
     """However large a number is, it is a time to wait."""
     assert seconds_from(given) == seconds
-
-
-def test_a_file_need_not_say_its_size(tmp_path: Path) -> None:
-    """The data of a file is what is in it."""
-    given = _read(file=tmp_path / "x")
-    assert (given.path, given.size, given.can_make) == (tmp_path / "x", None, True)
-
-
-def test_nothing_said_makes_nothing() -> None:
-    """Without a word about data a handle makes none."""
-    assert not _read().can_make
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from solvent.handover.data.card import Sheet
 from solvent.handover.data.extents import UNDER_WAY, VOID, Extent
-from solvent.handover.finding import found_on, newest_on
+from solvent.handover.finding import found_on
 from solvent.handover.words import details_from_text, part_version
 from solvent.protocols.elmp.vocabulary import Claim, Part
 from solvent.protocols.machine import NodeId
@@ -77,9 +77,3 @@ def test_what_was_kept_by_who_changes_the_size_is_told_with_its_parts() -> None:
     assert details is not None
     assert (data.version, details.size, data.gaps) == (OLD, 4, ())
     assert data.parts == (Part(ME, A, 4, _claim(3, 4), 3, OLD),)
-
-
-def test_the_newest_version_is_one_of_the_whole() -> None:
-    """Parts are none."""
-    assert newest_on(_sheet((0, 8, A4, (3, NEW)))) is None
-    assert newest_on(_sheet((0, 8, NEW, (2, 1)))) == NEW

@@ -75,13 +75,6 @@ def open_gate(service: Service) -> None:
     service.gate.set()
 
 
-def test_answer_arrives_as_product(seed: int | None) -> None:
-    """What an asynchronous function returns is a molecule of the product."""
-    solution, _ = run_with("<4, replace-one x::int by A : ask(x)>", open_gate, seed=seed)
-    assert solvent.hocl.show(solution) == "<A:40>"
-    assert solution.inert
-
-
 def test_other_reactions_go_on_meanwhile(seed: int | None) -> None:
     """While a call is out, other rules react; here only they let the call answer at all."""
     text = '<"q", B:1, (replace-one x::string by ask(x)), (step = replace B:n::int by B:note(n + 1) if (n < 3))>'
@@ -128,20 +121,6 @@ def test_answers_react_further(seed: int | None) -> None:
     text = "<1, (more = replace x::int by ask(x) if (x < 1000))>"
     solution, _ = run_with(text, open_gate, seed=seed)
     assert solvent.hocl.show(solution) == "<1000, more>"
-
-
-def test_run_without_a_loop_waits_too(seed: int | None) -> None:
-    """`run` makes an event loop of its own when a program needs one."""
-    functions = Functions()
-
-    @functions.register
-    async def slow(value: int) -> int:
-        await asyncio.sleep(0)
-        return value + 1
-
-    solution = solvent.hocl.parse("<1, 2, (r = replace x::int by A:slow(x))>", functions=functions).solution()
-    outcome = solvent.hocl.react(solution, seed=seed)
-    assert (outcome.inert, outcome.reactions, solvent.hocl.show(solution)) == (True, 2, "<A:2, A:3, r>")
 
 
 @pytest.mark.parametrize("nested", [False, True])

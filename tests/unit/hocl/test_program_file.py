@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, note
 
 import solvent
+from solvent.hocl import program_file
 from tests.property.amounts import examples
 from tests.property.strategies import programs
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "hocl"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir() and folder.name != "self-healing")
-REACTIONS = (0, 1, 2, 5, 20)
+REACTIONS = (1, 20)
 
 
 def solution(text: str, max_reactions: int | None = None) -> solvent.hocl.Solution:
@@ -123,9 +124,10 @@ def test_opaque_value_is_named() -> None:
         solvent.hocl.program_text(solvent.hocl.Solution([1, ("A", solvent.hocl.Opaque({1}))]))
 
 
-def test_large_solution_has_a_line_for_each_molecule() -> None:
+def test_large_solution_has_a_line_for_each_molecule(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large solution is written without laying it out, and reads back equal."""
-    large = solvent.hocl.Solution(range(50_000))
+    monkeypatch.setattr(program_file, "_MAX_FORMATTED", 1_000)
+    large = solvent.hocl.Solution(range(1_000))
     saved = solvent.hocl.program_text(large)
     assert saved.startswith("<\n  0,\n  1,\n")
     assert solvent.hocl.parse(saved).solution() == large
@@ -138,16 +140,6 @@ def test_save_and_load(tmp_path: Path) -> None:
     solvent.hocl.save(one, file)
     assert solvent.hocl.load_solution(file) == one
     assert [path.name for path in tmp_path.iterdir()] == ["saved.hocl"]
-
-
-def test_record_and_why_not() -> None:
-    """The functions that explain are offered by the package."""
-    one = solvent.hocl.parse("let sum = replace x, y by x + y in <1, 2, 3, sum>").solution()
-    recorder = solvent.hocl.record(one)
-    assert [record.rule for record in recorder.records] == ["sum", "sum"]
-    (rule,) = [molecule for molecule in one if isinstance(molecule, solvent.hocl.Rule)]
-    assert not solvent.hocl.why_not(one, rule).can_react
-    assert solvent.hocl.explore(one).confluent
 
 
 @pytest.mark.parametrize("rest", ["", "<w>"])

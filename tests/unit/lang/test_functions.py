@@ -44,12 +44,6 @@ def test_registered_function_hides_a_built_in_one() -> None:
     assert solvent.hocl.molecules("max(1, 2)") == [2]
 
 
-def test_unknown_function() -> None:
-    """What was not registered is not found."""
-    assert Functions().find("nothing") is None
-    assert "length" in list(Functions().names())
-
-
 class Host:
     """Callable things of all kinds."""
 
@@ -79,16 +73,6 @@ def test_number_of_arguments(call: object, counts: list[int], words: str) -> Non
     function = Function("f", call)  # type: ignore[arg-type]
     assert [count for count in range(4) if function.takes(count)] == counts
     assert function.arity_text == words
-
-
-def test_asynchronous_functions_are_known() -> None:
-    """`async def` functions and methods are asynchronous, others are not."""
-
-    async def later() -> None:
-        return None
-
-    assert Function("later", later).is_async
-    assert not Function("now", lambda: 1).is_async
 
 
 class Colour(enum.IntEnum):

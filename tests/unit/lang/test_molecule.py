@@ -16,9 +16,7 @@ from solvent.lang.molecule import (
     Symbol,
     copied,
     equal,
-    has_solution,
     order_key,
-    sub_solutions,
 )
 from solvent.lang.solution import Solution
 
@@ -66,18 +64,6 @@ def test_any_molecules_can_be_sorted() -> None:
     assert len(sorted(mixed, key=order_key)) == len(mixed)
 
 
-def test_solutions_compare_as_multisets() -> None:
-    """Order means nothing in a solution, number does."""
-    assert equal(Solution([1, 2, 2]), Solution([2, 1, 2]))
-    assert not equal(Solution([1, 2, 2]), Solution([1, 1, 2]))
-
-
-def test_equality_looks_inside() -> None:
-    """Tuples and lists are compared part by part, by the equality of molecules."""
-    assert equal((1, Solution([2])), (1, Solution([2])))
-    assert not equal(((1, 2), 3), ((1.0, 2), 3))
-
-
 def test_symbol_is_one_object_for_each_name() -> None:
     """Symbols of one name are one object, also when unpickled."""
     assert Symbol("A") is Symbol("A")
@@ -91,18 +77,6 @@ def test_copy_shares_no_solution() -> None:
     copy = copied(original)
     inner.add(2)
     assert equal(copy, (1, List([Solution([1])])))
-
-
-@pytest.mark.parametrize("molecule", [1, "a", Symbol("A"), (1, (2, 3)), List([1]), Opaque([])])
-def test_molecule_without_solutions_is_its_own_copy(molecule: Molecule) -> None:
-    """What holds no solution need not be copied."""
-    assert copied(molecule) is molecule
-
-
-def test_copy_of_an_endless_molecule() -> None:
-    """An endless molecule is copied with what is in it."""
-    copy = copied(Endless(Solution([1])))
-    assert equal(copy, Endless(Solution([1])))
 
 
 def test_opaque_values_compare_by_value_and_type() -> None:
@@ -125,33 +99,3 @@ def test_opaque_values_that_cannot_be_compared_differ() -> None:
     assert Opaque(odd) == Opaque(odd)
     assert Opaque(odd) != Opaque(Odd())
     assert hash(Opaque(odd)) == hash(Opaque(Odd()))
-
-
-@pytest.mark.parametrize(
-    "molecule, text",
-    [
-        (Symbol("A"), "Symbol('A')"),
-        (List([1]), "List([1])"),
-        (Opaque(1), "Opaque(1)"),
-        (Endless(1), "Endless(1)"),
-        (Solution([2, 1]), "Solution([1, 2])"),
-    ],
-)
-def test_molecules_show_what_they_are_to_programmers(molecule: Molecule, text: str) -> None:
-    """Each type of molecule has a readable `repr`."""
-    assert repr(molecule) == text
-
-
-def test_sub_solutions() -> None:
-    """The solutions of a molecule are found in tuples and lists, and not inside one another."""
-    inner, outer = Solution([1]), Solution([Solution()])
-    assert list(sub_solutions((1, List([inner]), outer))) == [inner, outer]
-    assert list(sub_solutions(Endless(inner))) == [inner]
-    assert list(sub_solutions(1)) == []
-
-
-def test_has_solution() -> None:
-    """A molecule knows whether a solution stands anywhere in it."""
-    assert has_solution((1, List([Solution()])))
-    assert has_solution(Solution())
-    assert not has_solution((1, List([2]), "a"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from solvent.lang.molecule import Symbol
-from solvent.lang.parser import parse_molecules, parse_program
+from solvent.lang.parser import parse_molecules
 from solvent.lang.syntax import (
     Binary,
     Binding,
@@ -16,11 +16,9 @@ from solvent.lang.syntax import (
     Literal,
     Multiplet,
     Name,
-    RestPattern,
     RuleNode,
     SolutionNode,
     TupleNode,
-    Unary,
     VariablePattern,
 )
 from solvent.source import Source
@@ -109,42 +107,9 @@ def test_precedence(text: str, same: str) -> None:
     assert rule(f"replace x, y by if {text}").condition == rule(f"replace x, y by if {same}").condition
 
 
-@pytest.mark.parametrize("operator", ["||", "&&", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "in"])
-def test_binary_operators(operator: str) -> None:
-    """Every binary operator reads as a node that names it."""
-    assert read(f"(x {operator} y)") == Binary(operator, X, Y)
-
-
-def test_signs() -> None:
-    """A sign before a name is computed; before a number it belongs to it."""
-    assert read("-x") == Unary("-", X)
-    assert read("!x") == Unary("!", X)
-    assert read("--1") == ONE
-
-
 def test_comparison_in_a_solution_stands_in_parentheses() -> None:
     """Inside a solution, parentheses make `<` a comparison again."""
     assert read("<(x < y), 1>") == SolutionNode([Binary("<", X, Y), ONE])
-
-
-@pytest.mark.parametrize("word, one_shot", [("replace", False), ("replace-one", True), ("one", True)])
-def test_words_of_rules(word: str, *, one_shot: bool) -> None:
-    """`replace` is n-shot, `replace-one` and `one` are one-shot."""
-    assert rule(f"{word} x by y") == RuleNode([VariablePattern("x")], [Y], one_shot=one_shot)
-
-
-def test_product_may_be_empty() -> None:
-    """`by` may be followed by nothing, or by the condition."""
-    assert rule("replace x by").product == []
-    assert rule("replace x by if x").condition == X
-
-
-def test_inject() -> None:
-    """`inject M` is a one-shot rule without patterns, `with P` gives them."""
-    assert rule("inject 1") == RuleNode([], [ONE], one_shot=True, is_inject=True)
-    assert rule("inject 1, 2 with x, ?w if x") == RuleNode(
-        [VariablePattern("x"), RestPattern("w")], [ONE, TWO], X, one_shot=True, is_inject=True
-    )
 
 
 def test_if_belongs_to_the_nearest_rule() -> None:
@@ -155,24 +120,12 @@ def test_if_belongs_to_the_nearest_rule() -> None:
     assert (outer.condition, inner.condition) == (None, X)
 
 
-def test_rule_named_in_place() -> None:
-    """`(name = replace ...)` names a rule where it stands."""
-    assert rule("(r = replace x by)").name == "r"
-
-
 def test_lets_in_a_row_are_one_node() -> None:
     """Lets that follow each other share one body."""
     found = read("let a = replace x by in let rec b = one x by b in <a, b>")
     a = RuleNode([VariablePattern("x")], [], name="a")
     b = RuleNode([VariablePattern("x")], [Name("b")], one_shot=True, name="b")
     assert found == LetNode([Binding("a", a), Binding("b", b, recursive=True)], [SolutionNode([Name("a"), Name("b")])])
-
-
-def test_let_inside_a_product() -> None:
-    """A `let` may stand inside a product and takes the molecules after it."""
-    (found,) = rule("replace x by let r = replace y by in <r, 1>, r").product
-    assert isinstance(found, LetNode)
-    assert found.body == [SolutionNode([Name("r"), ONE]), Name("r")]
 
 
 def test_let_takes_a_rule_in_parentheses() -> None:
@@ -187,21 +140,8 @@ def test_membership_inside_a_let_stands_in_parentheses() -> None:
     assert found.bindings[0].rule.condition == Binary("in", X, Y)
 
 
-def test_headers_are_kept_and_mean_nothing() -> None:
-    """`package` and `import` lines are read and ignored."""
-    program = parse_program(Source("package a.b;\nimport c.*;\n<1>"))
-    assert program.header == ["package a.b;", "import c.*;"]
-    assert program.body == [SolutionNode([ONE])]
-
-
 def test_nodes_know_their_place() -> None:
     """A node knows where it stands, and its place takes no part in equality."""
     found = read("  <1 , x>")
     assert (found.start, found.end) == (2, 9)
     assert found == read("<1,x>")
-
-
-@pytest.mark.parametrize("text", ["1, 2, <3>", "(1), (2), (<3>)"])
-def test_molecules_with_commas(text: str) -> None:
-    """Several molecules may stand without a solution around them."""
-    assert parse_molecules(Source(text)) == [ONE, TWO, SolutionNode([THREE])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import solvent
 from solvent.lang.molecule import order_key
-from solvent.lang.rule import KINDS, Rule
+from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
 
 TEXT = "replace x, y by x if x >= y"
@@ -55,14 +55,3 @@ def test_copy_of_a_closure_shares_no_solution() -> None:
     assert Rule(node, (1,)).copied().captured == (1,)
     plain = Rule(node)
     assert plain.copied() is plain
-
-
-def test_rule_shows_its_name() -> None:
-    """A rule shows its name to programmers."""
-    assert repr(solvent.hocl.rule(TEXT, name="max")) == "Rule(max)"
-    assert repr(solvent.hocl.rule(TEXT)) == "Rule(anonymous)"
-
-
-def test_bool_is_no_int() -> None:
-    """A boolean is of its own kind, and an object; it is no number."""
-    assert [kind for kind, types in KINDS.items() if bool in types] == ["bool", "boolean", "Boolean", "Object"]

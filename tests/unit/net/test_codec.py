@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -28,39 +26,6 @@ class Pong(Message, frozen=True, gc=False):
 
 
 CODEC = Codec(Ping | Pong)
-
-
-def _never(message: Any) -> None:
-    pytest.fail(f"{message} is not too large")
-
-
-def _bodies(data: bytes, *, max_bytes: int = 1000) -> list[bytes]:
-    return [bytes(body) for body in Frames(max_bytes).feed(data)]
-
-
-def test_a_batch_is_one_frame() -> None:
-    """All messages of a batch travel in one frame and come back in order."""
-    messages = [Ping(1), Pong(2, "x"), Ping(3)]
-    (body,) = _bodies(CODEC.encode(messages, _never))
-    assert CODEC.decode(body) == messages
-
-
-def test_a_batch_too_large_becomes_several_frames() -> None:
-    """What does not fit one frame is spread over several."""
-    codec = Codec(Ping | Pong, max_frame_bytes=100)
-    messages = [Pong(number, "x" * 20) for number in range(10)]
-    bodies = _bodies(codec.encode(messages, _never), max_bytes=100)
-    assert len(bodies) > 1
-    assert [message for body in bodies for message in codec.decode(body)] == messages
-
-
-def test_a_message_too_large_is_left_out() -> None:
-    """A message that fits no frame is passed back, and the others are sent."""
-    codec, left_out = Codec(Ping | Pong, max_frame_bytes=100), list[Any]()
-    large = Pong(2, "x" * 200)
-    bodies = _bodies(codec.encode([Ping(1), large, Ping(3)], left_out.append), max_bytes=100)
-    assert left_out == [large]
-    assert [message for body in bodies for message in codec.decode(body)] == [Ping(1), Ping(3)]
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,6 @@ def test_an_identity_hides_its_secret() -> None:
     assert "secret" not in repr(DIALLER)
 
 
-def test_a_handshake_comes_back_from_bytes() -> None:
-    """What is said is what is heard."""
-    said = handshake.hello(DIALLER, B)
-    assert handshake.decode(handshake.encode(said)[4:]) == said
-
-
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_handshake_or_nonsense(body: bytes) -> None:
     """No bytes raise anything else."""

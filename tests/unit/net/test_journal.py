@@ -57,18 +57,6 @@ def test_records_come_back_in_order(path: Path) -> None:
     assert third.notes == ()
 
 
-def test_records_are_written_by_commit(path: Path) -> None:
-    """A record is in the file once `commit` has returned, and only then."""
-    journal = Journal(path, Kept).open()
-    size = path.stat().st_size
-    journal.append(Kept(1))
-    assert (journal.is_pending, path.stat().st_size) == (True, size)
-    journal.commit()
-    assert not journal.is_pending
-    assert path.stat().st_size > size
-    journal.close()
-
-
 def test_a_journal_may_wait_for_the_disk(path: Path) -> None:
     """With `fsync` everything works as without."""
     _written(path, Kept(1), fsync=True)

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import random
-import socket
 
 import pytest
 
 from solvent.net import ports
-from solvent.net.ports import LOOPBACK, free_ports
-
-
-def test_each_port_is_another_one_and_free() -> None:
-    """Somebody can listen at all of them."""
-    found = free_ports(6)
-    assert len(set(found)) == 6
-    for port in found:
-        socket.create_server((LOOPBACK, port)).close()
+from solvent.net.ports import free_ports
 
 
 @pytest.mark.skipif(not ports._GIVEN.exists(), reason="only Linux tells which ports it gives to others")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import subprocess
@@ -33,11 +32,6 @@ def wait_for(folder: Path, is_so: Callable[[list[Notice]], Any]) -> list[Notice]
     return found
 
 
-async def look_for(folder: Path, is_so: Callable[[list[Notice]], Any]) -> list[Notice]:
-    """Look at a board while other things go on."""
-    return await asyncio.to_thread(wait_for, folder, is_so)
-
-
 def test_what_has_changed_is_told(tmp_path: Path) -> None:
     """A notice follows what it tells of."""
     told = {"turn": 1}
@@ -48,15 +42,6 @@ def test_what_has_changed_is_told(tmp_path: Path) -> None:
     wait_for(tmp_path / "board", lambda found: found[0].told == {"turn": 2})
     poster.stop()
     assert (first.kind, first.name, first.node, first.told) == ("ring", "a", 3, {"turn": 1})
-
-
-def test_nothing_is_left_of_who_stops(tmp_path: Path) -> None:
-    """A notice goes with its process's part in it."""
-    poster = Poster(tmp_path, "ring", "a", 3, dict)
-    poster.start()
-    wait_for(tmp_path, bool)
-    poster.stop()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_told_harms_nobody(tmp_path: Path) -> None:
@@ -142,20 +127,6 @@ def test_notices_of_long_ago_are_taken_away(tmp_path: Path) -> None:
     os.utime(old, (0, 0))
     Poster(tmp_path, "ring", "a", 3, dict)
     assert not old.exists()
-
-
-def test_a_ring_tells_where_its_token_is(tmp_path: Path) -> None:
-    """A node that has the lock says so, and that others of its tasks wait."""
-
-    async def main() -> Notice:
-        async with solvent.ring.join(board=tmp_path) as ring, ring.lock():
-            waits = asyncio.create_task(ring.lock().__aenter__())
-            found = await look_for(tmp_path, lambda some: some and some[0].told["waiting"] == 1)
-            waits.cancel()
-            return found[0]
-
-    told = asyncio.run(main()).told
-    assert (told["has_token"], told["is_locked"], told["ring"], list(told["members"])) == (True, True, [0], ["0"])
 
 
 def test_a_space_tells_who_has_what_and_who_waits(tmp_path: Path) -> None:

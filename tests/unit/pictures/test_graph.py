@@ -6,18 +6,8 @@ from graphlib import TopologicalSorter
 
 from hypothesis import given
 
-from solvent.pictures.graph import Graph, Node, ways_back
+from solvent.pictures.graph import Graph, ways_back
 from tests.unit.pictures.strategies import graphs
-
-
-def test_a_node_without_lines_shows_its_name() -> None:
-    """There is something to read in every box."""
-    assert Node("a").written == (("", "a"),)
-
-
-def test_nothing_leads_back_in_a_graph_without_cycles() -> None:
-    """Links to a node that was left already are no ways back."""
-    assert ways_back(4, [(0, 1), (0, 2), (1, 3), (2, 3)]) == set()
 
 
 def test_the_link_that_closes_a_cycle_leads_back() -> None:

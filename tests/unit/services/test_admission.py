@@ -173,27 +173,6 @@ def test_who_goes_in_at_once(claims: list[tuple[Claim, ...]], who: list[bool]) -
     assert entered(*(One(*some) for some in claims))[1] == who
 
 
-def test_one_after_the_other() -> None:
-    """Whoever leaves lets in those who waited, first come first."""
-    several = [One(WRITE) for _ in range(3)]
-    turns, _ = entered(*several)
-    turns.leave(several[0])
-    assert [one.is_in for one in several] == [True, True, False]
-    turns.leave(several[1])
-    assert several[2].is_in
-
-
-def test_who_no_longer_wants_to_is_in_nobodys_way() -> None:
-    """A cancelled one goes in at once, to leave, and those behind it have its place."""
-    reader, writer, behind = One(READ), One(WRITE), One(READ)
-    turns, _ = entered(reader, writer, behind)
-    writer.over = True
-    turns.admit()
-    assert writer.is_in
-    turns.leave(writer)
-    assert behind.is_in
-
-
 class Lender:
     """Lends nothing but the names of resources."""
 

@@ -8,15 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from solvent.services import Caller, Failure, cancelled, heartbeat
+from solvent.services import Caller, Failure, heartbeat
 from tests.unit.services.functions import double, fail
 from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
-
-
-def test_a_call_with_a_policy_gives_the_result() -> None:
-    """A call whose policy has nothing to complain about gives its result at the first attempt."""
-    with Caller([python(double, timeout=LONG, retries=3, heartbeat=LONG, concurrency=2, rate=1e6)]) as caller:
-        assert call(caller, "s", 4).wait() == (8, None, 1)
 
 
 def test_a_function_that_hangs_is_given_up() -> None:
@@ -126,12 +120,6 @@ def test_cancelling_ends_a_pause() -> None:
         wait_until(lambda: caller.clock._heap)
         handle.cancel()
         assert outcome.failure().kind == "CANCELLED"
-
-
-def test_outside_of_a_call_signs_do_nothing() -> None:
-    """The functions for services may be called without a service."""
-    heartbeat()
-    assert not cancelled()
 
 
 @pytest.mark.parametrize("limits", [{"concurrency": 1}, {"rate": 50.0}, {"concurrency": 2, "rate": 100.0}])

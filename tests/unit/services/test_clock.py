@@ -7,30 +7,10 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from solvent.services.clock import Clock
-from tests.unit.services.outcomes import LONG, Time
+from tests.unit.services.outcomes import LONG
 
 if TYPE_CHECKING:
     import pytest
-
-
-def test_timers_ring_in_the_order_of_their_times(time_: Time) -> None:
-    """Whatever the order in which they were set, the earlier rings first, and of two at once the one set first."""
-    clock, rung = Clock(), SimpleQueue[str]()
-    for name, seconds in (("late", 300.0), ("early", 100.0), ("at once", 0.0), ("later", 400.0)):
-        clock.after(seconds, lambda name=name: rung.put(name))
-    time_.passes(500.0, clock)
-    assert [rung.get(timeout=LONG) for _ in range(4)] == ["at once", "early", "late", "later"]
-    clock.close()
-
-
-def test_a_cancelled_timer_is_silent(time_: Time) -> None:
-    """A timer that was cancelled does not ring."""
-    clock, rung = Clock(), SimpleQueue[str]()
-    clock.after(100.0, lambda: rung.put("cancelled")).cancel()
-    clock.after(200.0, lambda: rung.put("kept"))
-    time_.passes(300.0, clock)
-    assert rung.get(timeout=LONG) == "kept"
-    clock.close()
 
 
 def test_cancelled_timers_are_swept_out() -> None:

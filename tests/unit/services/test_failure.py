@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.services.failure import cause_of, failure_of, one_line, tail
+from solvent.services.failure import cause_of, failure_of
 
 
 class Unspeakable(Exception):
@@ -24,13 +24,6 @@ def test_a_cause_is_one_short_line() -> None:
     assert cause_of(KeyError()) == "KeyError"
     assert cause_of(Unspeakable()) == "Unspeakable: (its text could not be made)"
     assert len(cause_of(ValueError("x" * 10_000_000))) == 500
-
-
-def test_the_end_of_a_text_is_kept() -> None:
-    """Of a long text the end is kept, with a mark that something is missing."""
-    assert tail("abc", 3) == "abc"
-    assert tail("abcdef", 3) == "…ef"
-    assert one_line("a" * 600)[-2:] == "a…"
 
 
 def test_deep_calls_are_shortened() -> None:

@@ -132,27 +132,32 @@ def test_arguments_go_as_json(address: str) -> None:
     assert answer == {"method": "POST", "path": "/x", "body": body, "colour": "red"}
 
 
-def test_keywords_are_the_query_of_a_get(address: str) -> None:
-    """A GET puts arguments into the address, quoted, and the other keywords into the query."""
-    answer = run(http(f"{address}/{{0}}/{{name}}", "get"), "a/b c", name="n", size=3, tags=["x", "y"]).value()
-    assert answer["method"] == "GET"
-    assert answer["path"] == "/a%2Fb%20c/n?size=3&tags=x&tags=y"
-    assert answer["body"] is None
+@pytest.mark.parametrize(
+    "target, arguments, keywords, path",
+    [
+        # Arguments go into the address, quoted, and the other keywords into the query.
+        ("/{0}/{name}", ["a/b c"], {"name": "n", "size": 3, "tags": ["x", "y"]}, "/a%2Fb%20c/n?size=3&tags=x&tags=y"),
+        # A query that the address has stays, its fragment does not.
+        ("/x?z=1#end", [], {"q": [1, 2], "r": "é&"}, "/x?z=1&q=1&q=2&r=%C3%A9%26"),
+    ],
+)
+def test_keywords_are_the_query_of_a_get(
+    target: str, arguments: list[Any], keywords: Any, path: str, address: str
+) -> None:
+    """A GET has no body: what it is called with is in its address."""
+    answer = run(http(f"{address}{target}", "get"), *arguments, **keywords).value()
+    assert (answer["method"], answer["path"], answer["body"]) == ("GET", path, None)
+    # An address that is nothing but an argument is taken as it is.
+    assert run(http("{0}", "GET"), f"{address}{path}").value()["path"] == path
 
 
-def test_keywords_are_added_to_the_query_of_the_address(address: str) -> None:
-    """An address that has a query of its own keeps it, and its fragment stays behind."""
-    assert run(http(f"{address}/x?z=1#end", "GET"), q=[1, 2], r="é&").value()["path"] == "/x?z=1&q=1&q=2&r=%C3%A9%26"
-
-
-def test_an_address_may_be_an_argument(address: str) -> None:
-    """An address that is nothing but an argument is taken as it is."""
-    assert run(http("{0}", "GET"), f"{address}/a/b?c=d").value()["path"] == "/a/b?c=d"
-
-
-@pytest.mark.parametrize("name, value", [("text", "plain ä"), ("empty", None)])
+@pytest.mark.parametrize(
+    "name, value",
+    [("text", "plain ä"), ("latin", "ä"), ("packed", "x" * 100_000), ("empty", None)],
+    ids=["text", "latin", "packed", "empty"],
+)
 def test_other_answers(name: str, value: object, address: str) -> None:
-    """An answer that is no JSON is text, an empty one is nothing."""
+    """An answer that is no JSON is text, in the encoding that its type names and unpacked; an empty one is nothing."""
     assert run(http(f"{address}/{name}", "GET")).value() == value
 
 
@@ -171,15 +176,22 @@ def test_an_error_status_is_retried(address: str) -> None:
     assert (value["path"], failure, attempts) == ("/flaky", None, 3)
 
 
-def test_broken_json_is_a_failure(address: str) -> None:
-    """An answer that says it is JSON and is not fails the call."""
-    assert run(http(f"{address}/broken")).failure().text.startswith("its answer is not JSON")
-
-
-def test_an_answer_can_be_too_long(address: str) -> None:
-    """An answer beyond the limit fails the call."""
-    failure = run(http(f"{address}/big", max_output=10_000)).failure()
-    assert failure.text == "it answered with more than 10000 bytes (see `max_output`)"
+@pytest.mark.parametrize(
+    "path, options, arguments, text",
+    [
+        ("broken", {}, (), "its answer is not JSON"),
+        ("big", {"max_output": 10_000}, (), "it answered with more than 10000 bytes (see `max_output`)"),
+        ("packed", {"max_output": 10_000}, (), "it answered with more than 10000 bytes (see `max_output`)"),
+        ("cut", {}, (), "90 more expected"),
+        ("x", {}, ({1, 2},), "its arguments cannot be written as JSON"),
+        ("{0}", {}, (), "which the call does not have"),
+    ],
+)
+def test_calls_that_fail(
+    path: str, options: dict[str, Any], arguments: tuple[Any, ...], text: str, address: str
+) -> None:
+    """An answer that is broken, too long or cut, and arguments that cannot be sent or are not there."""
+    assert text in run(http(f"{address}/{path}", **options), *arguments).failure().text
 
 
 def test_nobody_there_is_a_failure() -> None:
@@ -189,22 +201,6 @@ def test_nobody_there_is_a_failure() -> None:
     assert failure.text.startswith("POST http://127.0.0.1:9/x: ")
     assert "Connection refused" in failure.text
     assert "no connection after" not in run(http("http://solvent.invalid/x")).failure().text
-
-
-def test_a_failure_names_the_address_that_was_asked() -> None:
-    """The address in a failure has its arguments filled in."""
-    failure = run(http("http://127.0.0.1:{port}/{0}", "GET"), "a b", port=9).failure()
-    assert failure.text.startswith("GET http://127.0.0.1:9/a%20b: ")
-
-
-def test_what_is_no_json_is_not_sent(address: str) -> None:
-    """Arguments that JSON cannot say fail the call."""
-    assert run(http(address), {1, 2}).failure().text.startswith("its arguments cannot be written as JSON")
-
-
-def test_a_missing_argument_is_a_failure(address: str) -> None:
-    """An address that asks for an argument which the call does not have fails the call."""
-    assert "which the call does not have" in run(http(f"{address}/{{0}}")).failure().text
 
 
 def test_a_silent_server_takes_too_long(address: str) -> None:
@@ -278,24 +274,6 @@ def test_a_password_in_the_address_lets_in_but_is_not_handed_on(address: str) ->
     assert run(http(f"{there}/302?to=/y", "GET")).value()["entry"] == "Basic YW5uOnBAc3M="
     elsewhere = address.replace("127.0.0.1", "localhost")
     assert "entry" not in run(http(f"{there}/302?to={elsewhere}/y", "GET")).value()
-
-
-def test_answers_are_unpacked_up_to_the_limit(address: str) -> None:
-    """A compressed answer is text, and its limit is that of what it unpacks to."""
-    assert run(http(f"{address}/packed", "GET")).value() == "x" * 100_000
-    assert "more than 10000 bytes" in run(http(f"{address}/packed", "GET", max_output=10_000)).failure().text
-
-
-def test_the_encoding_of_an_answer_is_minded(address: str) -> None:
-    """Text is read in the encoding that its type names."""
-    assert run(http(f"{address}/latin", "GET")).value() == "ä"
-
-
-def test_an_answer_that_breaks_off_is_a_failure(address: str) -> None:
-    """An answer shorter than it says fails the call."""
-    failure = run(http(f"{address}/cut", "GET")).failure()
-    assert failure.text.startswith(f"GET {address}/cut: ")
-    assert "90 more expected" in failure.text
 
 
 def test_a_header_that_cannot_be_sent_is_not_told(address: str) -> None:

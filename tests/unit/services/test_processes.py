@@ -17,13 +17,11 @@ from hypothesis import strategies as st
 
 import solvent
 from solvent import service, workflow
-from solvent.errors import WorkflowProblem
 from solvent.services import Caller, Failure
 from solvent.services.function_codec import pack_function
 from solvent.services.processes import Parcel, WorkerProcess
 from solvent.services.threads import Single, Threads
 from solvent.services.worker import Frames, frame, header
-from solvent.workflows.model import Service
 from tests.unit.services import functions
 from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 
@@ -70,18 +68,6 @@ def test_a_lost_call_is_retried(tmp_path: Path) -> None:
     """A call that was lost with its worker is tried again if the policy says so."""
     with Caller([python(functions.die_once, retries=1, backoff=0.0)], processes=True) as caller:
         assert call(caller, "s", str(tmp_path / "mark")).wait() == ("alive", None, 2)
-
-
-def test_a_worker_killed_from_outside_is_replaced(tmp_path: Path) -> None:
-    """When somebody kills a worker, its call is lost and the next one is served."""
-    mark = tmp_path / "mark"
-    services = [python(functions.note_and_sleep), python(functions.double, "double")]
-    with Caller(services, jobs=1, processes=True) as caller:
-        outcome = call(caller, "s", str(mark), LONG)
-        wait_until(lambda: mark.exists() and mark.read_text())
-        os.kill(int(mark.read_text()), signal.SIGKILL)
-        assert outcome.failure().kind == "LOST"
-        assert call(caller, "double", 2).value() == 4
 
 
 def test_an_idle_worker_that_is_killed_is_not_missed() -> None:
@@ -197,13 +183,6 @@ def test_a_function_behind_a_decorator_is_found() -> None:
     function = functions.hidden.__wrapped__  # type: ignore[attr-defined]
     with Caller([python(function)], processes=True) as caller:
         assert call(caller, "s", 1).value() == 2
-
-
-def test_a_function_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without `cloudpickle`, a lambda cannot be sent, which is said before anything runs."""
-    monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(WorkflowProblem, match="cannot be sent to a worker process"):
-        Caller([python(lambda: 1)], processes=True)
 
 
 def test_a_function_of_the_main_script_is_found(tmp_path: Path) -> None:
@@ -322,12 +301,6 @@ def test_workers_that_cannot_start_fail_the_calls(monkeypatch: pytest.MonkeyPatc
         failures = [one.failure() for one in [call(caller, "s", number) for number in range(5)]]
     assert {failure.kind for failure in failures} == {"LOST"}
     assert all("exit code 7" in failure.text for failure in failures)
-
-
-def test_a_target_is_found_in_the_worker() -> None:
-    """A function that is named by its module works in a worker process."""
-    with Caller([Service("s", target="os.path:basename")], processes=True) as caller:
-        assert call(caller, "s", "/a/b").value() == "b"
 
 
 def test_asynchronous_functions_stay_here() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os.path
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -13,18 +12,12 @@ import pytest
 
 from solvent.errors import WorkflowProblem
 from solvent.services import Caller, Failure, cancelled, heartbeat
-from solvent.services.python import function_of, is_asynchronous
+from solvent.services.python import function_of
 from solvent.workflows.model import Service
 from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.mark.parametrize("target, found", [("os.path:join", os.path.join), ("os:path.join", os.path.join)])
-def test_a_function_is_found_by_its_name(target: str, found: object) -> None:
-    """A target is a module and a function, which may be dotted."""
-    assert function_of(Service("s", target=target)) is found
 
 
 @pytest.mark.parametrize(
@@ -72,16 +65,6 @@ def test_a_namesake_from_elsewhere_is_refused(tmp_path: Path, monkeypatch: pytes
     assert function_of(Service("s", target="namesake_module:f"), tmp_path / "one")() == "one"
     with pytest.raises(WorkflowProblem, match="another module `namesake_module` is already imported"):
         function_of(Service("s", target="namesake_module:f"), tmp_path / "two")
-
-
-def test_which_functions_are_awaited() -> None:
-    """Asynchronous are `async def` functions, partial ones of them, and objects with such a `__call__`."""
-
-    async def asynchronous() -> None: ...
-
-    assert is_asynchronous(asynchronous)
-    assert is_asynchronous(functools.partial(functools.partial(asynchronous)))
-    assert not is_asynchronous(len)
 
 
 async def double(number: int) -> int:

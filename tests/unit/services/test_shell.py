@@ -26,6 +26,12 @@ def run(service: Service, *arguments: Any, folder: Path | None = None, **keyword
         return call(caller, "s", *arguments, **keywords)
 
 
+@pytest.fixture
+def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands that are to end have little time for it."""
+    monkeypatch.setattr("solvent.services.shell.GRACE_SECONDS", 0.1)
+
+
 def is_alive(process: str) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -154,6 +160,7 @@ def test_the_whole_group_ends(how: str, tmp_path: Path, time_: Time) -> None:
         wait_until(lambda: not any(is_alive(mark.read_text().strip()) for mark in marks))
 
 
+@pytest.mark.usefixtures("_short_grace")
 def test_a_stubborn_command_is_killed(tmp_path: Path, time_: Time) -> None:
     """A command that ignores the request to end is killed after a grace."""
     mark = tmp_path / "mark"
@@ -175,6 +182,7 @@ def test_a_command_that_is_cancelled_before_it_starts_never_does(
     assert not (tmp_path / "mark").exists()
 
 
+@pytest.mark.usefixtures("_short_grace")
 def test_what_a_command_started_is_killed_too(tmp_path: Path) -> None:
     """Something that ignores the request to end is killed even if the shell that started it has ended."""
     mark = tmp_path / "mark"

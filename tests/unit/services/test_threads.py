@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_a_call_gives_the_result() -> None:
-    """The result of a function comes back with the number of attempts."""
-    with Caller([python(double)]) as caller:
-        assert call(caller, "s", 4).wait() == (8, None, 1)
-
-
-def test_keywords_are_passed() -> None:
-    """Keywords reach the function."""
-    with Caller([python(double)]) as caller:
-        assert call(caller, number=4).value() == 8
-
-
 def test_a_raised_exception_is_a_failure() -> None:
     """What a function raises becomes a failure that names exception and place."""
     with Caller([python(fail)]) as caller:
@@ -240,12 +228,6 @@ def test_hanging_functions_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None
         go.set()
         wait_until(lambda: caller.threads.refusal is None)
         assert call(caller, "s", 1).value() == 2
-
-
-def test_a_pool_that_never_ran_closes() -> None:
-    """A pool without a single thread can be closed."""
-    Threads(2).close()
-    Threads(2).close(cancel=True)
 
 
 def test_what_a_service_forks_ends_where_the_service_does() -> None:

@@ -43,11 +43,6 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_black_on_white_is_the_most_there_is() -> None:
-    """The measure is that of WCAG 2."""
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_what_is_written_can_be_read(theme: str) -> None:
     """Texts and states have enough contrast on every ground on which they are written."""

@@ -78,12 +78,6 @@ def test_nodes_tell_what_they_say_and_to_whom(page: Client) -> None:
         assert set(node["to"]) <= {str(one) for one in range(NODES)}
 
 
-def test_nodes_tell_how_they_go_about_it(page: Client) -> None:
-    """Each has a mode of its own."""
-    modes = {one["mode"] for one in page.wait_for(address_of(page), is_busy)["nodes"]}
-    assert modes <= {"optimistic", "pessimistic", "dormant", "idle"}
-
-
 def test_several_who_look_ask_once(page: Client) -> None:
     """What was asked a moment ago is told again."""
     address = address_of(page)

@@ -50,20 +50,6 @@ def test_looking_alone_replays_nothing(place: Path) -> None:
         assert client.get("/api/runs/r1/replay").json()["state"] == "none"
 
 
-def test_a_run_is_replayed_and_can_be_stepped_through(page: Client) -> None:
-    """Every moment of it can be asked for, with the reaction that led there."""
-    of = replay(page, "r1")["reactions"]
-    moments = [page.get("/api/runs/r1/replay/at", params={"n": number}).json() for number in (0, 1, of)]
-    assert [one["number"] for one in moments] == [0, 1, of]
-    assert (moments[0]["reaction"], moments[1]["reaction"]["rule"]) == (None, "gw_setup")
-
-
-def test_places_of_agents_are_replayed_each_by_itself(page: Client) -> None:
-    """A run of agents has as many replays as places."""
-    found = replay(page, "shared", "?shard=1")
-    assert (found["state"], found["shard"], found["shards"]) == ("made", 1, 2)
-
-
 def test_a_replay_is_made_once(page: Client) -> None:
     """Who asks again while nothing has happened since gets the one that there is."""
     replay(page, "r1")

@@ -12,15 +12,6 @@ from solvent.handover.data.arrays import array_of, form_of
 numpy = pytest.importorskip("numpy")
 
 
-def test_an_array_is_the_memory_itself() -> None:
-    """What is written to the array is in the memory, and a read-only view gives a read-only array."""
-    memory = bytearray(24)
-    array = array_of(memoryview(memory), "", "<i4", (2, 3))
-    array[1, 2] = 258
-    assert memory[20:] == bytes((2, 1, 0, 0))
-    assert not array_of(memoryview(memory).toreadonly(), "", "<i4", 6).flags.writeable
-
-
 def test_a_form_tells_type_and_shape() -> None:
     """Who gets the bytes next gets the same array, without being told anything else."""
     memory = bytearray(48)

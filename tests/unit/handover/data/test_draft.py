@@ -79,17 +79,6 @@ def test_a_stretch_is_cut_at_its_ends(file: int) -> None:
     draft.close()
 
 
-def test_a_draft_shows_what_others_put_into_the_file(file: int) -> None:
-    """What this process has not changed is what the file has, also if that came later."""
-    draft = Draft(file, 0, PAGES * PAGE)
-    view = draft.view(0, PAGES * PAGE)
-    view[0] = 7
-    os.pwrite(file, b"\x09", 5 * PAGE)
-    assert (view[0], view[5 * PAGE]) == (7, 9)
-    os.pwrite(file, b"\x00", 5 * PAGE)
-    assert view[5 * PAGE] == 0
-
-
 def test_a_copy_of_a_process_asks_about_its_own_pages(file: int) -> None:
     """After a fork, the child's drafts are told apart from those of its parent."""
     draft = Draft(file, 0, PAGES * PAGE)

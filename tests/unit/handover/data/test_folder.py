@@ -9,7 +9,6 @@ import pytest
 
 from solvent.errors import DataProblem
 from solvent.handover.data.folder import Folder, Swept, sweep
-from solvent.net.private_folder import default_base
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,8 +99,3 @@ def test_nothing_else_is_swept(tmp_path: Path) -> None:
     (base / "folder" / "file").touch()
     assert sweep(base, older_seconds=0) == Swept()
     assert sorted(path.name for path in base.rglob("*")) == ["file", "folder", "notes.txt"]
-
-
-def test_by_default_memory_is_shared_in_memory() -> None:
-    """The folder is named after the user, so that users do not meet."""
-    assert default_base().name == f"solvent-{os.geteuid()}"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import mmap
-import os
 from typing import TYPE_CHECKING
 
-import pytest
-
-from solvent.errors import DataProblem
 from solvent.handover.data.memory import Memory
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 PAGE = mmap.PAGESIZE
 
@@ -22,20 +19,6 @@ def _memory(path: Path, size: int) -> Memory:
     memory = Memory(path, is_own=True, is_new=True)
     memory.reserve(size)
     return memory
-
-
-def test_a_view_stays_when_the_memory_grows(tmp_path: Path) -> None:
-    """Another process may make the file longer; an old view still shows the same bytes, and a new one all of them."""
-    one = _memory(tmp_path / "d", 100)
-    other = Memory(tmp_path / "d", is_own=True)
-    old = other.view(0, 100)
-    one.resize(100, 10 * PAGE)
-    one.view(0, 10 * PAGE)[-1] = 5
-    one.view(0, 10 * PAGE)[0] = 6
-    assert (other.view(0, 10 * PAGE)[-1], old[0]) == (5, 6)
-    one.close()
-    other.close()
-    assert old[0] == 6
 
 
 def test_shrinking_gives_memory_back_and_kills_nobody(tmp_path: Path) -> None:
@@ -79,40 +62,3 @@ def test_removed_memory_is_free_at_once(tmp_path: Path) -> None:
     mine.remove()
     assert (tmp_path / "mine").read_bytes() == b"abc"
     mine.close()
-
-
-def test_what_cannot_be_had_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No room, no file, and a file that somebody cut are errors with a code, and no signal."""
-    with pytest.raises(DataProblem) as caught:
-        Memory(tmp_path / "none", is_own=False)
-    assert caught.value.code == "D213"
-    path = tmp_path / "mine"
-    path.write_bytes(b"12345")
-    memory = Memory(path, is_own=False)
-    path.write_bytes(b"1")
-    with pytest.raises(DataProblem) as caught:
-        memory.view(0, 5)
-    assert caught.value.code == "D213"
-    memory.close()
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "no space")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(DataProblem) as caught:
-        _memory(tmp_path / "d", 10)
-    assert caught.value.code == "D211"
-
-
-def test_a_stretch_is_copied_out_and_back(tmp_path: Path) -> None:
-    """A copy of a stretch lies at the same place of another file, and can be put back."""
-    memory = _memory(tmp_path / "d", 100)
-    memory.view(0, 100)[:] = bytes(range(100))
-    memory.copy_out(tmp_path / "k", 20, 50)
-    memory.view(0, 100)[:] = bytes(100)
-    memory.copy_in(tmp_path / "k", 30, 40)
-    assert bytes(memory.view(0, 100)) == bytes(30) + bytes(range(30, 40)) + bytes(60)
-    with pytest.raises(DataProblem) as caught:
-        memory.copy_in(tmp_path / "k", 40, 60)
-    assert caught.value.code == "D206"
-    memory.close()

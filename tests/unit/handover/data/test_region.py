@@ -23,20 +23,6 @@ def _code(act: Callable[[], object]) -> str:
     return caught.value.code
 
 
-def test_a_version_is_read_by_others_when_it_is_committed(tmp_path: Path) -> None:
-    """What one process writes is there for the next one as soon as it is a version, and not before."""
-    one = made(tmp_path, 100)
-    other = attached(tmp_path)
-    writing = one.write(1)
-    writing.view[:5] = b"hello"
-    assert (one.version, other.version, other.is_busy()) == (None, None, True)
-    assert _code(lambda: other.read(1)) == _code(lambda: other.read(0)) == "D203"
-    writing.commit()
-    assert (one.version, other.version, other.is_busy()) == (1, 1, False)
-    assert bytes(other.read(1)[:5]) == b"hello"
-    assert _code(lambda: other.read(0)) == _code(lambda: other.read(2)) == "D201"
-
-
 def test_a_process_that_dies_while_it_writes_leaves_a_torn_region(tmp_path: Path) -> None:
     """Half-written bytes are no version, neither the old one nor the new one; the next write makes it whole again."""
     one = made(tmp_path, 100)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,37 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _entered(folder: Path, node: int, state: str = "member") -> Roll:
-    roll = Roll(folder)
-    with roll.meeting():
-        roll.enter(node, state, f"here:{node}")
-    return roll
-
-
-def test_a_killed_process_is_dead_for_certain(tmp_path: Path) -> None:
-    """The system takes the lock of a killed process back; one that is only stopped keeps it."""
-    roll = _entered(tmp_path, 1)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        signal.alarm(200)
-        _mine = _entered(tmp_path, 2)
-        os.write(writing, b"x")
-        time.sleep(3600)
-    os.read(reading, 1)
-    os.kill(child, signal.SIGSTOP)
-    assert not roll.is_dead(2)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    assert roll.is_dead(2)
-    assert roll.others() == ()
-    assert not list(tmp_path.glob("2.*"))
-
-
 def test_a_copy_of_a_process_does_not_stand_for_it(tmp_path: Path) -> None:
     """A process that was split off from one on the roll does not keep that one alive."""
-    roll = _entered(tmp_path, 1)
-    mine = _entered(tmp_path, 2)
+    roll, mine = Roll(tmp_path), Roll(tmp_path)
+    mine.enter(2, "member", "here")
     ready, said = os.pipe()
     waits, ends = os.pipe()
     child = os.fork()
@@ -57,6 +29,7 @@ def test_a_copy_of_a_process_does_not_stand_for_it(tmp_path: Path) -> None:
         os.read(waits, 1)
         os._exit(0)
     os.read(ready, 1)
+    assert not roll.is_dead(2)
     mine.abandon()
     assert roll.is_dead(2)
     for end in (ready, said, waits, ends):

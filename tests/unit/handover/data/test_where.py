@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from solvent.errors import DataProblem
@@ -11,12 +10,6 @@ from solvent.handover.data import Where, text_from_where, where_from_text
 WHERE = Where(
     "matrix", 7, 100, "boot:1:2", "abc", 5, "127.0.0.1:7000", b"\x00secret\xff", "numpy <f8 10", keep_last=True
 )
-
-
-def test_it_travels_as_message_and_as_text() -> None:
-    """Both give the same value back."""
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(WHERE), type=Where) == WHERE
-    assert where_from_text(text_from_where(WHERE)) == WHERE
 
 
 def test_what_is_shown_has_no_token() -> None:

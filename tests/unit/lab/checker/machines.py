@@ -246,18 +246,3 @@ class Guesser:
         assert isinstance(event, Answered)
         assert event.answer != 13, "unlucky"
         return event.answer, (Report(event.answer),)
-
-
-# --------------------------------------------------------------------------------------------------------- a puppet
-
-
-class Puppet:
-    """Does what it is requested to do, and remembers all events; after a restart also what it had saved."""
-
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[tuple[Any, ...]]:
-        """Begin with nothing, or say what was saved."""
-        return ((life, saved),) if life else (), ()
-
-    def step(self, state: tuple[Any, ...], event: Event) -> Step[tuple[Any, ...]]:
-        """Take one event."""
-        return (*state, event), event.request if isinstance(event, Requested) else ()

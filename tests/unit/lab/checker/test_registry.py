@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from solvent_lab.checker import Model, registry
+from solvent_lab.checker import Model
 from solvent_lab.checker.registry import models_of, protocols
 
 
@@ -18,14 +18,3 @@ def test_every_model_can_be_built(protocol: str) -> None:
     assert len(sound) == len(models.sound) + len(models.large)
     assert [name for name, build in sound.items() if not build().title] == []
     assert all(isinstance(build(), Model) for build in models.broken.values())
-
-
-def test_unknown_protocol_has_no_models() -> None:
-    """A name that nobody registered is a `KeyError`."""
-    with pytest.raises(KeyError):
-        models_of("nothing")
-
-
-def test_names_are_sorted() -> None:
-    """Protocols are listed in the order of their names."""
-    assert list(registry._MODULES) == sorted(registry._MODULES)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.errors import Misuse
@@ -15,7 +14,6 @@ from solvent.protocols.machine import (
     NodeId,
     Received,
     Report,
-    Save,
     Send,
     SetTimer,
     Step,
@@ -24,8 +22,8 @@ from solvent.protocols.machine import (
 )
 from solvent_lab.checker import Model, Network, Timers, Verdict, World, check
 from solvent_lab.checker.moves import Moves
-from solvent_lab.checker.small_numbers import PAIRS, RECIPIENT, SENDER, Numbers, Renumbering
-from solvent_lab.checker.world import Budget, Local
+from solvent_lab.checker.small_numbers import RECIPIENT, SENDER, Numbers, Renumbering
+from solvent_lab.checker.world import Budget
 
 
 class Try(Message, frozen=True, gc=False):
@@ -47,36 +45,10 @@ class Trying(Value, frozen=True, gc=False):
     out: int = 0
 
 
-class Seen(NamedTuple):
-    """An attempt that somebody else knows."""
-
-    requester: int
-    attempt: int
-
-
-class Memory(Value, frozen=True, gc=False):
-    """Numbers in all the forms they may have."""
-
-    seen: tuple[Seen, ...] = ()
-    own: Map[int, str] = Map()
-    pairs: frozenset[tuple[int, int]] = frozenset()
-    maybe: int | None = None
-
-
-class Heard(Value, frozen=True, gc=False):
-    """A record of an attempt that was heard of."""
-
-    requester: int
-    attempt: int
-
-
-HEARD = {"attempt": Numbers("attempt", "requester", is_weak=True)}
 PLACES = {
     Try: {"attempt": Numbers("attempt", SENDER)},
     Done: {"attempt": Numbers("attempt", RECIPIENT)},
     Trying: {"attempts": Numbers("attempt", is_last=True), "out": Numbers("attempt")},
-    Seen: {"attempt": Numbers("attempt", "requester")},
-    Memory: {"own": Numbers("attempt"), "pairs": Numbers("attempt", PAIRS), "maybe": Numbers("attempt")},
 }
 
 
@@ -128,17 +100,6 @@ def _trying(**options: Any) -> Model:
     )
 
 
-def _world(states: tuple[Any, ...], channels: dict[tuple[int, int], tuple[Any, ...]], ghost: Any = None) -> World:
-    count = len(states)
-    return World(
-        nodes=tuple(map(Local, states)),
-        channels=tuple(channels.get(divmod(slot, count), ()) for slot in range(count * count)),
-        ghost=ghost,
-        requests=(),
-        budget=Budget(),
-    )
-
-
 def test_retries_have_finitely_many_states_under_standard_names() -> None:
     """A machine that numbers its attempts for ever has few states once numbers are given anew.
 
@@ -148,65 +109,6 @@ def test_retries_have_finitely_many_states_under_standard_names() -> None:
     patient = {"timers": Timers.WHEN_QUIET, "canonical": Renumbering(PLACES)}
     result = check(_trying(**patient))
     assert (result.verdict, result.states) == (Verdict.HOLDS, 3 * 4 + 2)
-
-
-def test_numbers_keep_their_order_and_their_owner() -> None:
-    """Each node's numbers are given anew by themselves: one for the least, and so on."""
-    world = _world(
-        (Trying(9, 7), Memory((Seen(0, 7), Seen(1, 3)), Map({5: "a", 3: "b"}), frozenset({(0, 4), (1, 5)}), None)),
-        {(0, 1): (Try(4), Try(7)), (1, 0): (Done(4), Try(8))},
-    )
-    assert Renumbering(PLACES)(world) == _world(
-        (Trying(2, 2), Memory((Seen(0, 2), Seen(1, 1)), Map({2: "a", 1: "b"}), frozenset({(0, 1), (1, 2)}), None)),
-        {(0, 1): (Try(1), Try(2)), (1, 0): (Done(1), Try(3))},
-    )
-
-
-def test_numbers_below_one_stay() -> None:
-    """Zero and less mean something and are not given anew."""
-    world = _world((Trying(0), Memory(maybe=0, pairs=frozenset({(0, -1)}))), {(0, 1): (Try(-1),)})
-    assert Renumbering(PLACES)(world) == world
-
-
-def test_effects_not_yet_carried_out_are_renamed_too() -> None:
-    """A message that will be sent carries the number of its sender."""
-    renumbering = Renumbering(PLACES)
-    world = _world((Trying(6, 6), None), {})
-    rest = replace(world.nodes[0], unfinished=(Send(NodeId(1), Try(6)), Send(NodeId(1), Done(2))))
-    world = replace(world, nodes=(rest, world.nodes[1]))
-    assert renumbering(world).nodes[0].unfinished == (Send(NodeId(1), Try(1)), Send(NodeId(1), Done(1)))
-
-
-def test_renumbering_twice_changes_nothing_more() -> None:
-    """Standard names are standard."""
-    renumbering = Renumbering(PLACES)
-    once = renumbering(_world((Trying(9, 7), None), {(0, 1): (Try(4), Try(7))}, ghost=Seen(0, 4)))
-    assert renumbering(once) == once
-
-
-def test_number_that_is_only_remembered_is_forgotten() -> None:
-    """What was kept to recognise a number goes when nobody else knows the number."""
-    places = {**PLACES, Memory: {"pairs": Numbers("attempt", PAIRS, is_weak=True)}, Heard: HEARD}
-    memory = Memory(pairs=frozenset({(0, 4), (0, 5), (1, 9)}))
-    world = _world((Trying(7, 5), memory), {(0, 1): (Try(5),)})
-    kept = replace(world.nodes[1], saved=(Heard(0, 4), Heard(0, 5)), unfinished=(Save(Heard(0, 4)), Save(Heard(0, 5))))
-    renamed = Renumbering(places)(replace(world, nodes=(world.nodes[0], kept)))
-    assert renamed.nodes[1].state == Memory(pairs=frozenset({(0, 1)}))
-    assert (renamed.nodes[1].saved, renamed.nodes[1].unfinished) == ((Heard(0, 1),), (Save(Heard(0, 1)),))
-    assert renamed.states[0] == Trying(1, 1)
-
-
-def test_nodes_may_be_made_simpler_first() -> None:
-    """Records that say nothing new may be left out before numbers are given."""
-    renumbering = Renumbering({Heard: {"attempt": Numbers("attempt", "requester")}}, simplified=_last_only)
-    world = _world(("a", "b"), {})
-    saved = replace(world.nodes[1], saved=(Heard(0, 3), Heard(0, 8)))
-    renamed = renumbering(replace(world, nodes=(world.nodes[0], saved)))
-    assert renamed.nodes[1].saved == (Heard(0, 1),)
-
-
-def _last_only(_node: int, local: Local) -> Local:
-    return replace(local, saved=local.saved[-1:])
 
 
 def test_rows_are_renumbered_like_worlds() -> None:

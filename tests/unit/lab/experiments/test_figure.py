@@ -17,20 +17,8 @@ def test_columns_of_several_panels_say_what_they_are() -> None:
     assert csv_of(Figure(15, "Title", "step", panels)).splitlines()[0] == "step,R0 (nodes),T0 (molecules)"
 
 
-def test_files_are_in_the_order_of_figures() -> None:
-    """The names of files sort like the numbers of figures."""
-    assert Figure(3, "", "", ()).stem < Figure(11, "", "", ()).stem
-
-
 def test_an_interval_has_columns_of_its_own() -> None:
     """Where it is known how sure a value is, the ends of its interval stand beside it."""
     sure = Series("ring", [8, 16], [3, 7], lows=[2.5, 6.5], highs=[3.5, 7.5])
     table = csv_of(Figure(9, "Title", "nodes", (Panel("time", (sure, Series("log2", [8, 16], [3, 4]))),)))
     assert table == 'nodes,ring,"ring, low","ring, high",log2\n8,3,2.5,3.5,3\n16,7,6.5,7.5,4\n'
-
-
-def test_a_figure_of_ours_has_a_name() -> None:
-    """What is no figure of the paper is called by name."""
-    ours, papers = Figure("variants", "Variants", "gap", ()), Figure(9, "Load", "nodes", ())
-    assert (ours.stem, ours.heading) == ("figure-variants", "Variants")
-    assert (papers.stem, papers.heading) == ("figure-09", "Figure 9: Load")

@@ -38,26 +38,6 @@ def test_time_never_goes_back() -> None:
     assert taken(clock) == [(5.0, "late")]
 
 
-def test_nothing_happens_after_the_limit() -> None:
-    """The clock stops before what is too late, which happens when it goes on."""
-    clock = Clock()
-    clock.put(5.0, "later")
-    assert (clock.take(4.0), clock.now, len(clock)) == (None, 0.0, 1)
-    assert taken(clock) == [(5.0, "later")]
-
-
-def test_what_is_cancelled_does_not_happen() -> None:
-    """Tickets cancel, also twice and too late; kinds of things are cancelled together."""
-    clock = Clock()
-    tickets = [clock.put(float(number), number) for number in range(6)]
-    clock.cancel(tickets[0])
-    clock.cancel(tickets[0])
-    assert clock.cancel_where(lambda item: item % 2 == 1) == [1, 3, 5]
-    assert (list(clock.items()), len(clock)) == ([2, 4], 2)
-    assert taken(clock) == [(2.0, 2), (4.0, 4)]
-    clock.cancel(tickets[2])
-
-
 def test_what_is_put_back_keeps_its_place() -> None:
     """Something put back comes before what was put there after it, for the same time."""
     clock = Clock()

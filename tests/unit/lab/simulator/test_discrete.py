@@ -26,7 +26,7 @@ from solvent.protocols.machine import (
 from solvent_lab.simulator.discrete import DiscreteRun, Ending
 from solvent_lab.simulator.environment import Environment
 from tests.property.amounts import examples
-from tests.simulation.machines import Ball, Parcel, Player, Script, Sender
+from tests.simulation.machines import Ball, Player, Script, Sender
 
 if TYPE_CHECKING:
     from random import Random
@@ -59,13 +59,6 @@ def scripted(*effects: Any, nodes: int = 1, seed: int = 0, **options: Any) -> Di
     return DiscreteRun([Script(*effects), *(Script() for _ in range(nodes - 1))], Town(), seed=seed, **options)
 
 
-def test_a_message_takes_one_step() -> None:
-    """What is sent at the start is received in step 1."""
-    run = scripted(Send(B, "hello"), nodes=2)
-    assert run.run(10) is Ending.QUIET
-    assert (run.states[B], run.step) == ((Received(A, "hello", 1),), 1)
-
-
 @given(throws=st.integers(0, 60))
 def test_ping_pong(throws: int) -> None:
     """A ball that is thrown n times takes n steps and n messages."""
@@ -73,13 +66,6 @@ def test_ping_pong(throws: int) -> None:
     assert run.run(1_000) is Ending.QUIET
     assert (run.step, run.sent, run.received) == (throws, throws, throws)
     assert sum(run.states) == throws
-
-
-def test_messages_under_way_count_as_sent() -> None:
-    """A run that is stopped has sent what has not arrived yet."""
-    run = DiscreteRun([Player(1, 50), Player()], Environment(), seed=1)
-    assert run.run(7) is Ending.LIMIT
-    assert (run.sent, run.received) == (8, 7)
 
 
 @examples(50)
@@ -105,29 +91,6 @@ def test_senders_take_turns_by_lot() -> None:
         run.run(10)
         firsts.add(run.states[0][1][0][0])
     assert firsts == {0, 1, 2, 3}
-
-
-def test_same_seed_same_run() -> None:
-    """The seed says everything, and another seed says something else."""
-
-    def seen(seed: int) -> Any:
-        run = DiscreteRun([Sender(5, 6)] * 5, Environment(), seed=seed)
-        run.run(100)
-        return run.states
-
-    assert seen(3) == seen(3)
-    assert seen(3) != seen(4)
-
-
-def test_one_machine_or_many() -> None:
-    """It makes no difference whether nodes share a machine or each has its own."""
-
-    def seen(machines: list[Sender]) -> Any:
-        run = DiscreteRun(machines, Environment(), seed=9)
-        run.run(100)
-        return run.states
-
-    assert seen([Sender(4, 5)] * 4) == seen([Sender(4, 5) for _ in range(4)])
 
 
 def test_questions_are_answered_in_the_same_step() -> None:
@@ -197,13 +160,6 @@ def test_reports_reach_the_environment() -> None:
     assert run.environment.heard == [(A, "here", 0), (A, "there", 1)]
 
 
-def test_the_environment_ends_the_run() -> None:
-    """A run ends after the step in which the environment has enough."""
-    run = DiscreteRun([Script(SetTimer("x", 50), Report("one"))], Town(max_reports=1), seed=0)
-    assert run.run(100) is Ending.OVER
-    assert run.step == 0
-
-
 @pytest.mark.parametrize("keeps", [False, True])
 def test_saved_records_are_kept_if_wanted(keeps: bool) -> None:  # noqa: FBT001
     """`Save` adds to a node's records where the run keeps them."""
@@ -218,27 +174,6 @@ def test_the_observer_sees_every_message() -> None:
     run = DiscreteRun([Player(1, 3), Player()], Environment(), seed=1, observe=lambda *what: seen.append(what))
     run.run(2)
     assert seen == [(A, B, Ball(2), 0), (B, A, Ball(1), 1), (A, B, Ball(0), 2)]
-
-
-def test_observing_changes_nothing() -> None:
-    """A run that is observed is the same run, and what is seen is what is sent."""
-    seen: list[Any] = []
-    runs = [
-        DiscreteRun([Sender(4, 5)] * 4, Environment(), seed=2, observe=observe)
-        for observe in (None, lambda *what: seen.append(what))
-    ]
-    for run in runs:
-        run.run(100)
-    assert runs[0].states == runs[1].states
-    assert len(seen) == runs[1].sent
-    assert {type(message) for _, _, message, _ in seen} == {Parcel}
-
-
-def test_a_long_wait_is_skipped() -> None:
-    """Steps in which nothing happens are not walked through one by one."""
-    run = scripted(SetTimer("next year", 10**15))
-    assert run.run(10**16) is Ending.QUIET
-    assert run.step == 10**15
 
 
 def test_the_limit_holds_in_a_long_wait() -> None:

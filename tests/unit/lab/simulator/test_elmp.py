@@ -40,18 +40,6 @@ def test_one_request_of_a_neighbour_is_counted() -> None:
     assert outcome.operations == 40
 
 
-def test_seed_tells_the_run() -> None:
-    """The same setup and seed give the same outcome."""
-    setup = Setup(processes=20, operation="mixed", together=5, count=100)
-    assert simulate(setup, seed=4) == simulate(setup, seed=4)
-
-
-def test_many_join() -> None:
-    """All that join are in the tree in the end."""
-    outcome = simulate(Setup(processes=3, operation="join", together=4, count=50), seed=1)
-    assert outcome.processes == 53
-
-
 def test_fits_tell_lines_from_logarithms() -> None:
     """What grows as the logarithm fits it exactly, and what grows as a line fits that."""
     sizes = (8, 64, 512)

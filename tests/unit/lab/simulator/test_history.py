@@ -5,29 +5,9 @@ from __future__ import annotations
 import re
 
 from solvent.protocols.machine import Chosen, NodeId, PeerRestarted, Received, Report, TimerFired
-from solvent_lab.simulator.history import Crashed, Happening, Healed, History, Lost, Parted, Restarted
+from solvent_lab.simulator.history import Crashed, Healed, History, Lost, Parted, Restarted
 
-A, B, C = NodeId(0), NodeId(1), NodeId(7)
-
-
-def test_the_last_happenings_are_kept() -> None:
-    """A history of limited length forgets the oldest."""
-    history = History(2)
-    for number in range(4):
-        history.add(number, 0.5, A, "x")
-    assert list(history) == [Happening(2, 0.5, A, "x"), Happening(3, 0.5, A, "x")]
-    assert len(history) == 2
-
-
-def test_histories_are_equal_if_the_same_happened() -> None:
-    """Two histories are compared by what happened, number, time and place included."""
-    one, same, other = History(), History(), History()
-    one.add(1, 0.5, A, Crashed())
-    same.add(1, 0.5, A, Crashed())
-    other.add(1, 0.6, A, Crashed())
-    assert one == same
-    assert one != other
-    assert one != [Happening(1, 0.5, A, Crashed())]
+A, C = NodeId(0), NodeId(7)
 
 
 def test_a_history_is_drawn() -> None:

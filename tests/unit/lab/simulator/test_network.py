@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from solvent.errors import Misuse
 from solvent.protocols.machine import NodeId
-from solvent_lab.simulator.network import FOREVER, Faults, Network, Outages, encoded_size
-from tests.simulation.machines import Parcel
+from solvent_lab.simulator.network import FOREVER, Faults, Network, Outages
 
 
 @pytest.mark.parametrize(
@@ -58,14 +57,6 @@ def test_a_channel_keeps_its_order(seed: int, times: list[float]) -> None:
     assert arrivals == sorted(arrivals)
 
 
-def test_loss_is_as_frequent_as_said() -> None:
-    """About so many messages are lost, and those to oneself never."""
-    lossy = network(loss=0.2)
-    lost = sum(not lossy.arrivals(A, B, "x", 0.0) for _ in range(2_000))
-    assert 300 < lost < 500
-    assert all(lossy.arrivals(A, A, "x", 0.0) for _ in range(100))
-
-
 def test_faults_stop_in_time() -> None:
     """Nothing is lost or doubled from the moment on at which faults stop."""
     peaceful = network(loss=0.5, duplication=0.5, until_ms=100.0)
@@ -81,39 +72,9 @@ def test_bandwidth_holds_up_what_is_behind() -> None:
     assert narrow.arrivals(A, B, "x" * 10, 100.0) == (102.0,)
 
 
-def test_a_partition_divides_two_sides_until_it_heals() -> None:
-    """Nodes of one side hear each other, those of the other do not, and in the end all do."""
-    parted = network()
-    parted.part([A, C], 10.0)
-    assert parted.is_parted(A, B, 9.9)
-    assert parted.is_parted(B, C, 0.0)
-    assert not parted.is_parted(A, C, 0.0)
-    assert not parted.is_parted(A, B, 10.0)
-
-
-def test_size_is_that_of_the_encoded_message() -> None:
-    """A message is as large as its encoding; larger loads are larger messages."""
-    assert 100 < encoded_size(Parcel(1, b"x" * 100)) < 140
-    assert encoded_size({1: Random}) > 0
-
-
 def outages(seed: int = 1, **faults: float) -> Outages:
     """Make outages of some faults."""
     return Outages(Faults(**faults), Random(seed))  # type: ignore[arg-type]
-
-
-def test_crashes_come_about_so_often() -> None:
-    """The mean time between crashes is the one said."""
-    some = outages(crashes_every_ms=100.0)
-    waits = [some.next_crash(50.0) or 0.0 for _ in range(1_000)]
-    assert 90.0 < sum(waits) / len(waits) - 50.0 < 110.0
-
-
-def test_only_nodes_that_are_up_crash() -> None:
-    """The victim is up; where none is, there is no victim."""
-    some = outages(crashes_every_ms=10.0)
-    assert {some.victim([A, C]) for _ in range(100)} == {A, C}
-    assert some.victim([]) is None
 
 
 @given(nodes=st.integers(2, 9), seed=st.integers())

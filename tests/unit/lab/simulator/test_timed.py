@@ -17,7 +17,6 @@ from solvent.protocols.machine import (
     PeerRestarted,
     Received,
     Report,
-    Requested,
     Save,
     Send,
     SetTimer,
@@ -72,13 +71,6 @@ def test_a_ball_takes_the_latency_each_way() -> None:
     assert (run.now, run.counts.sent, run.counts.received, run.counts.events) == (10.0, 5, 5, 5)
 
 
-def test_events_say_when() -> None:
-    """Messages and timers come with the millisecond."""
-    run = timed(Script(Send(A, "note"), SetTimer("bell", 30)))
-    run.run()
-    assert run.nodes[A].state == (Received(A, "note", 1), TimerFired("bell", 30))
-
-
 def test_timers_renewed_and_cancelled() -> None:
     """Only the last setting of a timer counts; one that is cancelled does not fire."""
     run = timed(Script(SetTimer("a", 2), SetTimer("a", 4), SetTimer("b", 3), CancelTimer("b"), CancelTimer("c")))
@@ -92,15 +84,6 @@ def test_limits(limits: dict[str, float], events: int) -> None:
     run = timed(Player(1, 50), Player())
     assert (run.run(**limits), run.counts.events) == (Ending.LIMIT, events)
     assert (run.run(), run.counts.events) == (Ending.QUIET, 50)
-
-
-def test_requests_reach_the_machine() -> None:
-    """A request comes when it was said to come."""
-    run = timed(Script())
-    run.request(A, (Report("heard"),), after_ms=5.0)
-    run.run()
-    assert run.nodes[A].state == (Requested((Report("heard"),)),)
-    assert run.environment.heard == [(A, "heard", 5)]
 
 
 def test_answers_come_at_once() -> None:

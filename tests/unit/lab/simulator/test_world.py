@@ -6,28 +6,11 @@ from typing import Any
 
 import pytest
 
-from solvent.protocols.machine import NodeId, Send
+from solvent.protocols.machine import NodeId
 from solvent_lab.simulator.environment import Environment
-from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 from solvent_lab.simulator.world import InvariantBroken
-from tests.simulation.machines import Player, Script
-
-A, B = NodeId(0), NodeId(1)
-
-
-def test_the_world_shows_nodes_messages_and_what_is_known() -> None:
-    """States, messages under way, time and the environment are seen as they are at the moment."""
-    environment = Environment()
-    faults = Faults(min_latency_ms=5.0, max_latency_ms=5.0)
-    run = TimedRun([Script(Send(B, "x"), Send(A, "y")), Script()], environment, seed=1, faults=faults)
-    run.run(max_ms=4.0)
-    world = run.world
-    assert list(world.messages()) == [(A, B, "x"), (A, A, "y")]
-    assert (world.states, world.ghost is environment) == (((), ()), True)
-    run.run()
-    assert (list(world.messages()), world.now) == ([], 5.0)
-    assert [len(state) for state in world.states] == [1, 1]
+from tests.simulation.machines import Player
 
 
 def nobody_catches_often(world: Any) -> str | None:
@@ -55,16 +38,6 @@ def test_the_error_says_what_when_and_how_to_see_it_again() -> None:
     assert [line.split()[0] for line in arrows] == ["7", "8", "9"]
     assert ">" in arrows[0]
     assert "<" in arrows[1]
-
-
-def test_without_a_command_the_seed_is_said() -> None:
-    """A run that no command line knows of is played again by its seed."""
-    assert broken().show().endswith("the same run again: seed=17")
-
-
-def test_the_seed_does_play_it_again() -> None:
-    """The same seed breaks the same invariant at the same moment, with the same last events."""
-    assert broken().show() == broken().show()
 
 
 @pytest.mark.parametrize("every, events", [(1, 9), (4, 12), (100, 0)])

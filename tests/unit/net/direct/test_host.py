@@ -120,14 +120,6 @@ def _alone() -> Iterator[Alone]:
         host.close()
 
 
-def test_a_request_is_done_when_it_returns(alone: Alone) -> None:
-    """The step is made by the thread that wants it."""
-    host = alone.start({"go": (Report(1), Report(2))})
-    host.request("go")
-    assert alone.ears.outcomes == [1, 2]
-    assert host.state == ((), 0, "go")
-
-
 def test_questions_and_chance_are_answered_before_anything_else(alone: Alone) -> None:
     """Also before what the node says to itself; an answer knows what was told before."""
     host = alone.start({"go": (Report("first"), Send(A, "to myself"), Ask("what?"), Choose(1))})
@@ -159,13 +151,6 @@ def test_who_waits_has_timers_run_out_itself(alone: Alone) -> None:
     host.request("go")
     assert host.wait(lambda: bool(alone.ears.outcomes), 200)
     assert threads == {threading.get_ident()}
-
-
-def test_a_wait_ends_when_its_time_is_over(alone: Alone) -> None:
-    """And says that nothing came of it."""
-    host = alone.start({})
-    assert host.wait(lambda: False, 0.01) is False
-    assert host.wait(lambda: True, 0) is True
 
 
 def test_several_threads_wait_and_each_is_woken_for_its_own(alone: Alone) -> None:

@@ -11,27 +11,12 @@ from solvent.errors import NodeProblem
 from solvent.net.direct import places
 
 
-def test_a_port_that_is_taken_is_refused_with_its_number() -> None:
-    """N102, and what to do."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(NodeProblem, match=str(port)) as problem:
-            places.listen(("127.0.0.1", port))
-    assert problem.value.code == "N102"
-
-
-def test_a_number_that_is_no_port_is_refused() -> None:
-    """N101."""
-    with pytest.raises(NodeProblem) as problem:
-        places.listen(("127.0.0.1", 70_000))
-    assert problem.value.code == "N101"
-
-
-def test_an_address_of_another_machine_cannot_be_listened_at() -> None:
-    """N103."""
-    with pytest.raises(NodeProblem) as problem:
-        places.listen(("192.0.2.1", 0))
-    assert problem.value.code == "N103"
+@pytest.mark.parametrize("where, code", [(("127.0.0.1", 70_000), "N101"), (("192.0.2.1", 0), "N103"), (None, "N102")])
+def test_where_nobody_can_listen_is_refused(where: tuple[str, int] | None, code: str) -> None:
+    """What is no port, an address of another machine and a port that is taken have codes of their own."""
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(NodeProblem) as problem:
+        places.listen(where or taken.getsockname())
+    assert problem.value.code == code
 
 
 @pytest.mark.skipif(not places.HAS_NAMES, reason="this system has no names for sockets that are no files")
@@ -48,21 +33,3 @@ def test_a_host_of_this_machine_is_reached_by_its_name() -> None:
         for door in doors:
             door.close()
     assert places.dial_by_name(address, ("127.0.0.1", 1)) is None
-
-
-def test_a_port_is_dialled_without_waiting() -> None:
-    """It is connected when it can be written to."""
-    doors, address = places.listen(("127.0.0.1", 0))
-    line, _ = places.dial(address)
-    with closing(line):
-        assert line.getblocking() is False
-        assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        accepted = False
-        while not accepted:
-            try:
-                doors[0].accept()[0].close()
-                accepted = True
-            except BlockingIOError:
-                continue
-    for door in doors:
-        door.close()

@@ -26,28 +26,6 @@ def _shield() -> Shield:
         signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupt_inside_a_step_waits_for_its_end(shield: Shield) -> None:
-    """It is raised once, as soon as the outermost step is over."""
-    assert shield.install()
-    shield.depth += 1
-    shield.depth += 1
-    _interrupt()
-    shield.lower()
-    with pytest.raises(KeyboardInterrupt):
-        shield.lower()
-    shield.depth += 1
-    shield.lower()
-    shield.remove()
-
-
-def test_an_interrupt_outside_a_step_comes_at_once(shield: Shield) -> None:
-    """As it does without a shield."""
-    assert shield.install()
-    with pytest.raises(KeyboardInterrupt):
-        _interrupt()
-    shield.remove()
-
-
 def test_the_last_host_gives_the_place_of_the_handler_back(shield: Shield) -> None:
     """And not one before it."""
     assert shield.install()

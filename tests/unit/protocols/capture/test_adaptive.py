@@ -32,7 +32,6 @@ from solvent.protocols.capture.state import (
     Hold,
     Holding,
     Querying,
-    Reacting,
     Success,
 )
 from solvent.protocols.capture.vocabulary import (
@@ -41,7 +40,6 @@ from solvent.protocols.capture.vocabulary import (
     Discover,
     Gone,
     Products,
-    Reacted,
     Rewrite,
     Withheld,
 )
@@ -193,12 +191,6 @@ def test_a_message_about_an_unknown_rule_does_not_stop_the_node() -> None:
 # ----------------------------------------------------------------------------------------------------- rewrite
 
 
-def test_putting_molecules_in_is_no_reaction() -> None:
-    """A program that adds molecules without taking any has not reacted, which its place in the order shows."""
-    after, effects = PLAIN.step(FRESH, Requested(Rewrite((), ("steel",))))
-    assert (after.reactions, after.made, after.is_woken, effects) == (0, 1, True, ())
-
-
 def test_a_rewrite_is_saved_before_it_is_told() -> None:
     """The record comes first, then what went and what came."""
     after, effects = SAFE.step(FRESH, Requested(Rewrite((IRON, COAL), ("steel",))))
@@ -219,22 +211,7 @@ def test_the_program_does_not_react_on_what_is_promised_or_lent() -> None:
             PLAIN.step(state, Requested(Rewrite((IRON,), ())))
 
 
-def test_the_program_may_react_on_what_others_are_interested_in() -> None:
-    """Interest is no promise; they learn of it when they ask for one."""
-    claimed = Holding("iron", None, Map({ANN: Claim(0, ANN, 1)}), first=Claim(0, ANN, 1))
-    state = replace(FRESH, molecules=FRESH.molecules.set(IRON, claimed))
-    after, effects = PLAIN.step(state, Answered(Rewrite((IRON,), ())))
-    assert (after.molecules, effects) == (holding(coal=Holding("coal")), (AGAIN,))
-
-
 # ----------------------------------------------------------------------------------------------------- crashes
-
-
-def test_the_program_hears_what_reacted() -> None:
-    """The report names what was consumed, wherever it lay, and what exists now."""
-    state = replace(FRESH, phase=Reacting(5, 0, ((9, ANN), (IRON, 0)), True, ((IRON, "iron"), (9, "ore"))))
-    _, effects = PLAIN.step(state, Answered(Products(())))
-    assert effects[0] == Report(Reacted(0, 5, (IRON, 9), ()))
 
 
 def test_products_are_given_only_for_a_reaction() -> None:

@@ -37,19 +37,10 @@ def state_with(*rates: int, rule: int = 0, mode: str = "pessimistic", now: int =
     return replace(state, success=success, rule=rule, mode=mode, now=now)
 
 
-def test_the_worst_rule_is_left_for_the_best() -> None:
-    """A node changes to the rule of the highest rate if its own rate is the lowest."""
-    assert better_rule(state_with(1, 2, 3), CONFIG) == 2
-
-
-def test_a_rule_that_is_not_the_worst_is_kept() -> None:
-    """As long as another rule does worse, the node stays, however good a third may be."""
-    assert better_rule(state_with(1, 0, 3), CONFIG) is None
-
-
-def test_equal_rates_are_no_reason_to_change() -> None:
-    """Only a strictly higher rate is worth a change."""
-    assert better_rule(state_with(2, 2, 2), CONFIG) is None
+@pytest.mark.parametrize("rates, rule", [((1, 2, 3), 2), ((1, 0, 3), None), ((2, 2, 2), None)])
+def test_only_the_worst_rule_is_left_and_for_a_better_one(rates: tuple[int, ...], rule: int | None) -> None:
+    """A node changes to the rule of the highest rate if its own is the lowest, and another one is higher."""
+    assert better_rule(state_with(*rates), CONFIG) == rule
 
 
 def test_of_equally_good_rules_nodes_take_different_ones() -> None:
@@ -132,15 +123,6 @@ def test_an_optimist_that_fails_keeps_its_rule() -> None:
     assert after.rule != 0
 
 
-def test_a_pessimist_without_a_better_rule_tries_again() -> None:
-    """With several rules too it counts its failures and goes on with the one it has."""
-    state = state_with(2, 2, 2)
-    assert after_abort(Adaptive(CONFIG), state, state.success, has_found=True) == (
-        replace(state, aborts=1),
-        (Ask(Discover(0)),),
-    )
-
-
 def test_when_a_rule_is_left_and_taken_up_is_noted() -> None:
     """The rule that is left begins to age; one that was left long ago begins anew."""
     state = replace(state_with(0, 4, 2), now=90)
@@ -152,32 +134,20 @@ def test_when_a_rule_is_left_and_taken_up_is_noted() -> None:
 # -------------------------------------------------------------------------------------------------------- failing
 
 
-def test_an_optimist_that_fails_tries_again() -> None:
-    """Its failures are not counted, for an optimist never sleeps."""
-    state = failing(DORMANT, mode="optimistic", aborts=2)
-    assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == (
-        replace(state, aborts=0),
-        (Ask(Discover(0)),),
-    )
-
-
-def test_a_pessimist_counts_its_failures() -> None:
-    """Until it has failed too often in a row it tries again."""
-    state = failing(DORMANT, aborts=1)
-    assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == (
-        replace(state, aborts=2),
-        (Ask(Discover(0)),),
-    )
-
-
-@pytest.mark.parametrize("aborts", [2, 3])
-def test_a_pessimist_that_fails_too_often_sleeps(aborts: int) -> None:
-    """It sleeps after `max_aborts` failures, and again after each further one."""
-    state = failing(DORMANT, aborts=aborts)
-    assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == (
-        replace(state, aborts=3, mode="dormant", phase=RESTING),
+@pytest.mark.parametrize(
+    "mode, before, after",
+    [("optimistic", 2, 0), ("pessimistic", 1, 2), ("pessimistic", 2, 3), ("pessimistic", 3, 3)],
+)
+def test_a_pessimist_that_fails_too_often_sleeps(mode: str, before: int, after: int) -> None:
+    """It counts its failures, sleeps after `max_aborts` and after each further one; an optimist counts none."""
+    state = failing(DORMANT, mode=mode, aborts=before)
+    tried = replace(state, aborts=after), (Ask(Discover(0)),)
+    asleep = (
+        replace(state, aborts=after, mode="dormant", phase=RESTING),
         (Report(Switched("dormant", 0)), Choose(5)),
     )
+    expected = asleep if after == DORMANT.max_aborts else tried
+    assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == expected
 
 
 def test_chance_picks_how_long_a_node_sleeps() -> None:
@@ -187,15 +157,6 @@ def test_chance_picks_how_long_a_node_sleeps() -> None:
     assert effects[1] == Choose(5)
     steps = [machine.step(asleep, Chosen(option)) for option in range(5)]
     assert steps == [(asleep, (SetTimer(SLEEP, after),)) for after in (8, 9, 10, 11, 12)]
-
-
-def test_where_nobody_sleeps_failures_are_not_counted() -> None:
-    """A node that may not sleep tries again for ever."""
-    config = replace(DORMANT, dormant=False)
-    state = failing(config, aborts=0)
-    for _ in range(5):
-        state, effects = after_abort(Adaptive(config), state, state.success, has_found=True)
-        assert (state.aborts, effects) == (0, (Ask(Discover(0)),))
 
 
 def test_a_node_wakes_by_its_alarm() -> None:
@@ -235,12 +196,6 @@ def test_finding_nothing_is_a_failure_of_every_molecule() -> None:
     after, effects = Adaptive(DORMANT).step(state, NOTHING)
     assert after == replace(state, success=noted(state.success, 0, b"\0\0"), aborts=1, phase=RESTING)
     assert effects == (SetTimer(LOOK, 2),)
-
-
-def test_who_finds_nothing_looks_again_after_a_while() -> None:
-    """The pause after a failed attempt is another one."""
-    machine = Adaptive(replace(DORMANT, look_again=7, retry_after=3))
-    assert machine.step(failing(DORMANT), NOTHING)[1] == (SetTimer(LOOK, 7),)
 
 
 def test_who_finds_nothing_may_rest_until_woken() -> None:

@@ -16,7 +16,6 @@ from solvent.protocols.capture.messages import (
     Reaction,
     RespMolecule,
     RespOk,
-    RespTaken,
 )
 from solvent.protocols.capture.records import Lent
 from solvent.protocols.capture.state import CaptureConfig, CaptureState, Claim, Hold, Holding
@@ -25,7 +24,7 @@ from solvent.protocols.machine import Received, Report, Save, Send
 
 IRON = 7
 """The molecule of the node looked at, and one that is no longer there."""
-ANN, BEN, CAT = 1, 2, 3
+ANN = 1
 
 # The rates of others are not listened to, so that nothing but the molecule changes.
 CONFIG = CaptureConfig(0, molecules=((IRON, "iron"),), max_own=4, max_remote=0)
@@ -34,7 +33,6 @@ TELLING = Adaptive(replace(CONFIG, waiting=True, tell=True))
 FREE = PLAIN.start()[0]
 
 ANNS = Claim(0, ANN, 1)
-BENS = Claim(5, BEN, 1)
 
 
 def with_iron(hold: Hold | None = None, *, queue: Any = (), waiting: Any = (), first: Any = None) -> CaptureState:
@@ -71,15 +69,6 @@ def reply(to: int, kind: type, *more: Any, molecule: int = IRON, attempt: int = 
 # -------------------------------------------------------------------------------------------------- pessimists
 
 
-def test_the_total_order_is_by_reactions_and_then_by_number() -> None:
-    """Who has reacted less comes first; of equals, the one with the smaller number."""
-    assert sorted([Claim(1, ANN, 9), Claim(0, CAT, 2), Claim(0, BEN, 5)]) == [
-        Claim(0, BEN, 5),
-        Claim(0, CAT, 2),
-        Claim(1, ANN, 9),
-    ]
-
-
 def test_answers_carry_the_rate_of_the_holders_own_rule() -> None:
     """The holder tells how it fares with the rule it executes, whichever the requester is after."""
     machine = Adaptive(replace(CONFIG, arities=(2, 2), rule=1))
@@ -92,15 +81,6 @@ def test_a_later_claim_of_one_requester_takes_the_place_of_the_earlier() -> None
     state, _ = PLAIN.step(FREE, query(ANNS))
     state, _ = PLAIN.step(state, query(Claim(0, ANN, 2)))
     assert PLAIN.step(state, said(ANN, Commitment, attempt=2))[1] == (reply(ANN, RespOk, attempt=2),)
-
-
-# ----------------------------------------------------------------------------------------------------- waiting
-
-
-def test_without_waiting_every_hold_is_refused() -> None:
-    """The paper's holder refuses whoever comes too late, whatever the order."""
-    state = with_iron(promised(BENS))
-    assert PLAIN.step(state, query(ANNS)) == (state, (reply(ANN, RespTaken),))
 
 
 # ----------------------------------------------------------------------------------------- telling the program

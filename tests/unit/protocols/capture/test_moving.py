@@ -28,8 +28,6 @@ from solvent.protocols.machine import Answered, Ask, Chosen, Received, Report, R
 from tests.unit.protocols.capture.workshop import (
     AGAIN,
     ANN,
-    BEN,
-    CHALK,
     COAL,
     CONFIG,
     FRESH,
@@ -37,10 +35,8 @@ from tests.unit.protocols.capture.workshop import (
     IRON,
     MACHINE,
     ME,
-    NEW,
     ORE,
     QUIET,
-    having,
 )
 
 # ------------------------------------------------------------------------------------------------------- start
@@ -72,17 +68,6 @@ def test_a_node_may_have_to_ask_itself() -> None:
     assert (state.phase.own, effects) == ((IRON,), (Send(ANN, Take(1, (ORE,), (), 0)),))
 
 
-def test_a_reaction_happens_when_all_has_come() -> None:
-    """The last gift completes the combination, with substitutes in place of what was named."""
-    state = having(*HERE, phase=Attempt(1, 0, (IRON,), (ANN, BEN)))
-    state, effects = MACHINE.step(state, Received(BEN, Given(1, 8, ((CHALK, "chalk"),))))
-    assert state == having(*HERE, (CHALK, "chalk"), phase=Attempt(1, 0, (IRON,), (ANN,), (CHALK,)))
-    assert effects == ()
-    state, effects = MACHINE.step(state, Received(ANN, Given(1, 3, ((22, "ore"),))))
-    reactants = ((IRON, "iron"), (CHALK, "chalk"), (22, "ore"))
-    assert (state.phase, effects) == (Reacting(1, 0, reactants), (Ask(React(0, reactants)),))
-
-
 def test_products_are_given_only_for_a_reaction() -> None:
     """A program that answers what was not asked is at fault."""
     with pytest.raises(AssertionError, match="asked for"):
@@ -109,12 +94,6 @@ def test_what_means_nothing_changes_nothing(event: Any) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- the program
-
-
-def test_putting_molecules_in_is_no_reaction() -> None:
-    """A program that adds molecules without taking any keeps its place in the total order."""
-    after, effects = MACHINE.step(FRESH, Answered(Rewrite((), ("steel",))))
-    assert (after.reactions, effects) == (0, (Report(Arrived(NEW + 1, "steel")), AGAIN))
 
 
 def test_the_program_takes_only_what_is_here() -> None:

@@ -53,11 +53,6 @@ def test_equal_molecules_are_given_once() -> None:
     assert after == having(given=1)
 
 
-def test_what_is_not_equal_is_no_substitute() -> None:
-    """Without an equal molecule, or without a value to compare with, the request is refused."""
-    assert MACHINE.step(FRESH, take(ANN, ORE, values=("ore",))) == (FRESH, refused(ANN))
-
-
 def test_what_an_attempt_needs_is_no_substitute() -> None:
     """An equal molecule that this node's own attempt needs is not given to one who named another, whoever it is."""
     attempt = Attempt(1, 0, (IRON,), (BEN,), (COAL,))

@@ -14,13 +14,6 @@ PLAIN = CaptureConfig(0, max_own=4, max_remote=3)
 AGEING = CaptureConfig(0, arities=(2, 2), max_own=4, max_remote=3, own_weight=0.5, ageing=20)
 
 
-def test_at_first_nothing_has_failed() -> None:
-    """A node begins with a history full of successes for every rule."""
-    rates = beginning(AGEING)
-    assert len(rates) == 2
-    assert [overall(rate, AGEING, 0) for rate in rates] == [1.0, 1.0]
-
-
 def test_the_rate_is_the_mean_of_own_and_others() -> None:
     """Without a weight, the own rate counts like each of the others' rates."""
     rates = noted(beginning(PLAIN), 0, b"\0\0")
@@ -102,22 +95,6 @@ def test_at_exactly_the_threshold_a_node_is_optimistic() -> None:
     assert not is_optimistic(rates[0], replace(PLAIN, threshold=0.5626), 2, 0)
 
 
-@pytest.mark.parametrize("protocol, optimist", [("optimistic", True), ("pessimistic", False)])
-def test_only_an_adaptive_node_switches(protocol: str, optimist: bool) -> None:  # noqa: FBT001
-    """Who is told to use one sub-protocol uses it, however it fares."""
-    config = replace(PLAIN, protocol=protocol)
-    for to in (True, False):
-        assert is_optimistic(reset(beginning(PLAIN), 0, to=to)[0], config, 2, 0) is optimist
-
-
-def test_a_full_history_stays_the_same_object() -> None:
-    """Another success where there was nothing but success changes nothing, which is the usual case."""
-    rates = beginning(PLAIN)
-    assert noted(rates, 0, b"\1\1") is rates
-    failed = noted(rates, 0, b"\0")
-    assert noted(failed, 0, b"\1")[0] == Success(b"\1\1\0\1", 3)
-
-
 def test_a_node_without_a_history_keeps_none() -> None:
     """Where no history is wanted, neither outcomes nor rates of others are kept."""
     config = replace(PLAIN, max_own=0, max_remote=0)
@@ -125,24 +102,6 @@ def test_a_node_without_a_history_keeps_none() -> None:
     assert noted(rates, 0, b"\0") is rates
     assert heard(rates, 0, 3, config, 1) is rates
     assert heard(rates, 0, 3, replace(config, ageing=20), 1) is rates
-
-
-@pytest.mark.parametrize("config", [PLAIN, replace(PLAIN, ageing=20)])
-def test_rules_have_rates_of_their_own(config: CaptureConfig) -> None:
-    """What happens with one rule says nothing of another."""
-    rates = beginning(replace(config, arities=(2, 2, 2)))
-    changed = heard(noted(rates, 1, b"\0"), 1, 2, config, 5)
-    assert (changed[0], changed[2]) == (rates[0], rates[2])
-    assert changed[1] == Success(b"\1\1\1\0", 3, b"\2", (5,) if config.ageing else ())
-    assert reset(changed, 1, to=True) == rates
-
-
-def test_when_a_rate_was_heard_is_kept_as_long_as_the_rate() -> None:
-    """Both lists lose their oldest entry together."""
-    rates = beginning(AGEING)
-    for at in (1, 2, 3, 4):
-        rates = heard(rates, 0, at, AGEING, at)
-    assert (rates[0].remote, rates[0].heard) == (b"\2\3\4", (2, 3, 4))
 
 
 def test_a_reset_history_is_forgotten_with_what_others_said() -> None:
@@ -160,12 +119,6 @@ def test_who_returns_forgets_its_own_history_only() -> None:
     assert returned(rates, 0, AGEING, 121)[1] == rates[1]
 
 
-def test_weighed_rates_without_any_from_others_are_the_own() -> None:
-    """Nobody else's rate is not a rate of zero."""
-    rates = noted(beginning(AGEING), 0, b"\0")
-    assert overall(rates[0], AGEING, 0) == 0.75
-
-
 def test_a_history_shorter_than_an_attempt_keeps_its_size() -> None:
     """Of more outcomes than fit, the last ones are kept."""
     config = replace(PLAIN, max_own=1)
@@ -178,13 +131,3 @@ def test_a_history_is_not_longer_than_a_byte_can_say() -> None:
     """A rate travels as one byte, so a longer history is refused at once."""
     with pytest.raises(Misuse, match="256 entries"):
         Adaptive(replace(PLAIN, max_own=256))
-
-
-def test_hearing_the_same_from_everybody_changes_nothing() -> None:
-    """A full list of one rate stays as it is when that rate is heard again; where rates age, its time is noted."""
-    rates, ageing = beginning(PLAIN), beginning(AGEING)
-    for at in (1, 2, 3):
-        rates, ageing = heard(rates, 0, 4, PLAIN, at), heard(ageing, 0, 4, AGEING, at)
-    assert heard(rates, 0, 4, PLAIN, 9) is rates
-    assert heard(rates, 0, 3, PLAIN, 9)[0].remote == b"\4\4\3"
-    assert heard(ageing, 0, 4, AGEING, 9)[0].heard == (2, 3, 9)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 ME = 5
 """The node looked at; there are others before and after it in the total order."""
 ANN, BEN, ZOE = 1, 2, 9
-IRON, COAL, ORE, CHALK = 11, 12, 21, 31
-"""Iron and coal are here, ore is at Ann's, chalk at Ben's."""
+IRON, COAL, ORE = 11, 12, 21
+"""Iron and coal are here, ore is at Ann's."""
 HERE = ((IRON, "iron"), (COAL, "coal"))
 NEW = (ME + 1) << 40
 """The names of molecules made here are above this number."""

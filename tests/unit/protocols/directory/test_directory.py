@@ -13,10 +13,8 @@ from solvent.protocols.directory import (
     DirectoryState,
     Entry,
     Find,
-    Found,
     Publish,
     Ring,
-    Seen,
     Unwatch,
     Watch,
     bounds,
@@ -24,7 +22,7 @@ from solvent.protocols.directory import (
 )
 from solvent.protocols.directory.messages import Changes, Matches
 from solvent.protocols.directory.slot import MAX_PAGE
-from solvent.protocols.machine import NodeId, PeerRestarted, Received, Report, Requested, Send
+from solvent.protocols.machine import NodeId, PeerRestarted, Received, Requested, Send
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Effects, Event
@@ -52,19 +50,6 @@ def after(*events: Event) -> tuple[DirectoryState, Effects]:
 def test_nobody_publishes_for_another() -> None:
     """An entry whose holder is not its sender is dropped."""
     assert not after(Received(C, Publish((kept_at(A, B),))))[0].slot.listed
-
-
-def test_a_search_asks_slot_after_slot_until_it_has_enough() -> None:
-    """It begins with the node's own, and asks the next only for what is missing."""
-    near, far = kept_at(A, A), kept_at(B, B, 2)
-    find = Find(1, "number", limit=2)
-    published = Requested(Publish((near,)))
-    assert after(published, Requested(find))[1] == (Send(B, Find(1, "number", limit=1)),)
-    found = (Report(Found(1, (near, far))),)
-    assert after(published, Requested(find), Received(B, Matches(1, (far,))))[1] == found
-    asked = (published, Requested(find), Received(B, Matches(1, ())))
-    assert after(*asked)[1] == (Send(C, Find(1, "number", limit=1)),)
-    assert after(*asked, Received(C, Matches(1, ())))[1] == (Report(Found(1, (near,))),)
 
 
 def test_a_slot_that_crashes_is_left_out_of_a_search() -> None:
@@ -101,17 +86,13 @@ def test_a_watcher_is_shown_all_there_is_in_pages_and_then_every_change() -> Non
     assert after(filled, watch, Received(C, Unwatch(4)), change)[1] == ()
 
 
-def test_a_watch_asks_every_slot_and_reports_what_each_shows() -> None:
-    """The node's own slot answers at once; after `Unwatch` nothing is reported any more."""
-    near, far = kept_at(A, A), kept_at(B, C, 2)
-    watch = Watch(1, "number")
-    published = Requested(Publish((near,)))
-    asked = (Report(Seen(1, (near,))), Send(B, watch), Send(C, watch))
-    assert after(published, Requested(watch))[1] == asked
-    shown = Received(B, Changes(1, (far,)))
-    assert after(Requested(watch), shown)[1] == (Report(Seen(1, (far,))),)
-    assert after(Requested(watch), Requested(Unwatch(1)))[1] == (Send(B, Unwatch(1)), Send(C, Unwatch(1)))
-    assert after(Requested(watch), Requested(Unwatch(1)), shown)[1] == ()
+def test_who_watches_no_longer_is_told_nothing() -> None:
+    """All slots hear of it, and what they had under way is not reported."""
+    watch = Requested(Watch(1, "number"))
+    shown = Received(B, Changes(1, (kept_at(B, C, 2),)))
+    assert len(after(watch, shown)[1]) == 1
+    assert after(watch, Requested(Unwatch(1)))[1] == (Send(B, Unwatch(1)), Send(C, Unwatch(1)))
+    assert after(watch, Requested(Unwatch(1)), shown)[1] == ()
     assert after(Requested(Unwatch(1)))[1] == ()
 
 

@@ -67,11 +67,3 @@ def test_bounds_cut_where_they_say(
     for turn in (0, 1, 7):
         start = turn % len(expected) if expected else 0
         assert [one.order for one in shelf.between_from(within, turn)] == expected[start:] + expected[:start]
-
-
-def test_shelves_are_values() -> None:
-    """Putting something on a shelf leaves the shelf itself as it was."""
-    shelf = filled([3, 1])
-    grown = shelf.with_entry(rank(2), listed(7, 2))
-    assert [one.order for one in shelf.between(bounds())] == [1, 3]
-    assert grown.without_entry(rank(2), listed(7, 2)) == shelf

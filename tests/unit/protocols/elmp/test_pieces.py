@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.protocols.elmp.messages import Await, Done, Superseded, Token
-from solvent.protocols.elmp.pieces import by_node, laid, uncovered
+from solvent.protocols.elmp.pieces import laid, uncovered
 from solvent.protocols.elmp.state import Place, Use
 from solvent.protocols.elmp.vocabulary import Claim, Data, Part, Release, Source
 from solvent.protocols.machine import Received, Requested
@@ -45,11 +45,6 @@ def test_a_change_counts_until_one_later_change_covers_it(claims: list[Claim]) -
     sources = tuple(Source(A, number, claim) for number, claim in enumerate(claims))
     left = [one for one in sources if not any(later.claim.covers(one.claim) for later in sources[one.use + 1 :])]
     assert list(uncovered(sources)) == left
-
-
-def test_numbers_are_gathered_by_process() -> None:
-    """Each process has its numbers in their order, and comes where its first one is."""
-    assert list(by_node([(B, 2), (A, 1), (B, 1)]).items()) == [(B, (2, 1)), (A, (1,))]
 
 
 def _claim_of_the_whole(count: int) -> None:

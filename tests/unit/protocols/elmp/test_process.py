@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from solvent.protocols.elmp import seats
 from solvent.protocols.elmp.messages import (
     Agreed,
     Await,
@@ -33,7 +32,6 @@ from solvent.protocols.elmp.vocabulary import (
     Fetched,
     Granted,
     Join,
-    Joined,
     Leave,
     Left,
     Release,
@@ -41,14 +39,8 @@ from solvent.protocols.elmp.vocabulary import (
     Source,
     Withdraw,
 )
-from solvent.protocols.machine import Answered, CancelTimer, NodeId, Received, Requested, SetTimer, TimerFired
+from solvent.protocols.machine import CancelTimer, NodeId, Received, Requested, SetTimer, TimerFired
 from tests.unit.protocols.elmp.acting import A, B, C, Company, D, leaf, sent, taken, told
-
-
-def test_other_events_change_nothing() -> None:
-    """A process asks nothing, so answers mean nothing to it."""
-    state = Elmp(A, ElmpConfig(), seat=seats((A, B), 2)[A], rank=1).start()[0]
-    assert taken(A, state, Answered(None)) == (state, [])
 
 
 @pytest.mark.parametrize("is_lazy", [False, True])
@@ -88,24 +80,6 @@ def test_wishes_of_a_newcomer_are_dropped_with_it() -> None:
     assert told(effects) == [Astray(B), Dropped(3)]
 
 
-def test_outsider_requests_nothing() -> None:
-    """A process that takes no part cannot claim anything."""
-    assert told(taken(NEW, OUTSIDE, Requested(Request(3)))[1]) == [Dropped(3)]
-
-
-@pytest.mark.parametrize("is_lazy", [False, True])
-@pytest.mark.parametrize("known", range(4))
-def test_anybody_can_join_through_anybody(known: int, *, is_lazy: bool) -> None:
-    """Through whomever a process joins, it can then have the token, and may leave and come again."""
-    company = Company(4, outside=1, config=ElmpConfig(is_lazy=is_lazy))
-    company.want(4, Join(NodeId(known)))
-    company.want(4, Request())
-    company.want(4, Leave())
-    company.want(4, Join(NodeId(known)))
-    kinds = [type(told) for node, told in company.told if node == 4]
-    assert [kind for kind in kinds if kind in (Joined, Granted, Left)] == [Joined, Granted, Left, Joined]
-
-
 def test_claims_are_withdrawn_first() -> None:
     """Who leaves wants nothing any more, and is refused what it asks for later."""
     waiting = leaf(B, places=(Place(3, 0, predecessor=(A, 2), next=(D, 4)),))
@@ -121,58 +95,10 @@ def test_wish_that_waits_at_a_leaf_that_goes_is_passed_on() -> None:
     assert sent(effects) == [(B, Surrender((D, 5)))]
 
 
-@pytest.mark.parametrize("order", [2, 3])
-@pytest.mark.parametrize("leaver", range(7))
-def test_anybody_can_leave(leaver: int, order: int) -> None:
-    """Whoever leaves, all others can still get the token."""
-    company = Company(7, config=ElmpConfig(order=order))
-    company.want(leaver, Leave())
-    assert company.told == [(leaver, Left())]
-    for node in range(7):
-        if node != leaver:
-            company.want(node, Request())
-            company.want(node, Leave())
-    assert [told for _, told in company.told].count(Left()) == 7
-
-
-def test_second_request_of_a_handle_drops_the_first() -> None:
-    """A request for what waits already loses its place and queues up anew."""
-    waiting = leaf(B, places=(Place(3, 0, predecessor=(A, 2)),))
-    state, effects = taken(C, waiting, Requested(Request()))
-    assert told(effects) == [Dropped(0)]
-    assert [place.handle for place in state.places] == [None, 0]
-
-
 def test_held_claim_is_not_requested_again() -> None:
     """A request for what is held changes nothing."""
     held = leaf(B, places=(Place(3, 0, has_token=True),), uses=(Use(1, 0, WHOLE, 3, is_held=True),))
     assert taken(C, held, Requested(Request())) == (held, [])
-
-
-def test_several_claims_of_one_process_take_turns() -> None:
-    """A process may have several handles; each gets its own turn."""
-    company = Company(3)
-    company.want(1, Request(0))
-    company.want(1, Request(1))
-    company.want(1, Release(0))
-    assert [told for _, told in company.told if isinstance(told, Granted)] == [
-        Granted(0, 2, use=1),
-        Granted(1, 3, use=2),
-    ]
-
-
-def test_everybody_is_served_in_the_order_of_the_root() -> None:
-    """Requests that come at once are granted one after the other, each once."""
-    company = Company(7)
-    for node in range(7):
-        company.begin(node, Request())
-    for _ in range(7):
-        company.want(0, Release(99))
-        holder = next(node for node, state in enumerate(company.states) if any(one.is_held for one in state.uses))
-        company.want(holder, Release())
-    grants = [(node, told.turn) for node, told in company.told if isinstance(told, Granted)]
-    assert sorted(node for node, _ in grants) == list(range(7))
-    assert [turn for _, turn in grants] == sorted(turn for _, turn in grants)
 
 
 def test_two_messages_a_turn_where_all_want_it() -> None:
@@ -211,12 +137,6 @@ def holding(claim: Claim = WHOLE, *, data: Data | None = None, **fields: object)
     return leaf(places=(place,), uses=(Use(1, 0, claim, 2, data, is_held=True),), used=1, **fields)
 
 
-def test_release_of_nothing_is_ignored() -> None:
-    """A release before the grant changes nothing."""
-    before = leaf(places=(WAITING,))
-    assert taken(B, before, Requested(Release())) == (before, [])
-
-
 def test_withdrawing_what_is_held_releases_it() -> None:
     """A claim that was granted in the moment in which it was withdrawn is released."""
     _, effects = taken(B, holding(), Requested(Withdraw()))
@@ -236,15 +156,15 @@ def test_claim_that_waits_for_others_can_be_withdrawn() -> None:
     assert taken(B, state, Received(A, Done(1, A, (1,), is_changed=False))) == (state, [])
 
 
-# -------------------------------------------------------------------------------------------------------- patience
-
-
 def test_claim_that_waited_long_enough_is_withdrawn() -> None:
     """Patience is a timer; when it fires the claim is dropped."""
     state, effects = taken(B, leaf(), Requested(Request(3, patience=50)))
     assert SetTimer("elmp:patience:3", 50) in effects
     _, effects = taken(B, state, TimerFired("elmp:patience:3"))
     assert told(effects) == [Dropped(3)]
+
+
+# -------------------------------------------------------------------------------------------------------- patience
 
 
 def test_granted_claim_has_all_time() -> None:

@@ -9,7 +9,7 @@ from solvent.protocols.handover.vocabulary import Died, In, Of
 from solvent.protocols.machine import NodeId, TimerFired
 from tests.unit.protocols.handover.town import R, Town, is_sound, of
 
-A, B, C, D = map(NodeId, range(4))
+A, B = map(NodeId, range(2))
 
 
 def fire(town: Town, node: int, handle: int = 0) -> list[tuple[NodeId, Any]]:

@@ -21,7 +21,7 @@ from tests.unit.protocols.handover.town import R, Town
 if TYPE_CHECKING:
     from solvent.protocols.handover.state import SpaceState
 
-A, B, C = map(NodeId, range(3))
+A = NodeId(0)
 
 
 def scene(*states: SpaceState) -> Scene:

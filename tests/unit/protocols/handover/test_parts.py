@@ -57,44 +57,6 @@ def test_a_part_of_the_dead_counts_if_somebody_has_it() -> None:
     assert plan.keys() == {A, B, C}, "who has a part must not leave with it"
 
 
-def test_of_parts_that_overlap_the_later_one_counts() -> None:
-    """Each says its turn, wherever it lies and whether the token is lost or not; under one turn claims are counted."""
-    members = {A: Survivor(A, 1), B: Survivor(B, 2)}
-    for early, late in (((6, 1), (7, 1)), ((6, 1), (6, 2))):
-        head, middle = _part(B, C, early[1], HEAD, turn=early[0]), _part(A, D, late[1], MIDDLE, turn=late[0])
-        laid = (replace(head, claim=Claim(length=5)), middle)
-        assert _parts(members, BASE, [_found(A, middle), _found(B, head)]) == laid
-        assert _parts(members, BASE, [_found(B, head), _found(A, middle)]) == laid
-        head, middle = _part(B, C, late[1], HEAD, turn=late[0]), _part(A, D, early[1], MIDDLE, turn=early[0])
-        laid = (replace(middle, claim=Claim(first=10, length=5)), head)
-        assert _parts(members, BASE, [_found(A, middle), _found(B, head)]) == laid
-
-
-def test_what_is_found_does_not_say_the_order_by_its_place() -> None:
-    """Where the version that counts was found, too, its parts are listed as they lie, and not as they came."""
-    late, early = _part(A, C, 1, Claim(length=3), turn=8), _part(A, D, 1, Claim(first=3, length=7), turn=5)
-    found = [replace(_found(A, late, early), since=(4, 1)), _found(B, _part(B, D, 1, HEAD, turn=5), version=-1)]
-    data = planned([Survivor(A, 1), Survivor(B, 2)], found, 2, 3)[A].data
-    assert data is not None
-    assert data.parts == (early, late)
-
-
-def test_a_change_of_another_version_does_not_count() -> None:
-    """It may have come later, or earlier than the version was whole: in any case it must be one of this version."""
-    members = {A: Survivor(A, 1), B: Survivor(B, 2)}
-    for base, turn, does_count in (
-        (7, 6, True),
-        (6, 6, False),
-        (8, 6, False),
-        (7, 3, False),
-        (0, 6, True),
-        (0, 3, False),
-    ):
-        part = _part(B, D, 1, HEAD, turn=turn, base=base)
-        assert _parts(members, BASE, [_found(B, part)]) == ((part,) if does_count else ())
-    assert _parts(members, Data(-1, A), [_found(B, _part(B, D, 1, HEAD))]) == ()
-
-
 def test_a_survivors_change_of_another_version_does_not_count_either() -> None:
     """The version that it was one of is lost, and with it what was changed of it."""
     for version, entries in ((7, ((B, 3, HEAD, 6),)), (8, ())):
@@ -155,18 +117,6 @@ def test_a_version_that_is_not_there_any_more_does_not_count() -> None:
         data = planned(survivors, [other, last, older], 2, 3)[A].data
         assert data is not None
         assert data.version == version
-
-
-def test_a_gap_is_filled_by_parts_of_the_same_version() -> None:
-    """A host that was fetching a part when a process died has all but that; another one has the part."""
-    torn = Data(7, B, since=(4, 1), memory=(70, 4), gaps=(Claim(first=2, length=4),))
-    for base, version in ((7, 7), (6, 5)):
-        part = _part(A, D, 1, HEAD, base=base)
-        data = planned([Survivor(A, 1), Survivor(B, 2)], [torn, _found(A, part, version=5)], 2, 3)[A].data
-        assert data is not None
-        assert data.version == version
-        assert data.gaps == ()
-        assert data.parts == ((part,) if version == 7 else ())
 
 
 def test_a_gap_where_somebody_writes_is_none() -> None:

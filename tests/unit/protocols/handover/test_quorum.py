@@ -98,11 +98,6 @@ def test_epoch_whose_other_members_are_dead_restricts_nobody() -> None:
     assert judged(answers, frozenset((NodeId(0),))) == (True, frozenset((1, 2, 3)), (FIRST, (1, NodeId(0))))
 
 
-def test_majority_may_not_be_needed() -> None:
-    """For those who would rather have two spaces than none."""
-    assert judged(of(present(4)), NONE, needs_majority=False).is_enough
-
-
 @pytest.mark.parametrize(
     "count, fields, found",
     [
@@ -122,9 +117,3 @@ def test_process_knows_that_too_few_answer(
     members = Map({NodeId(one): "" for one in range(count)})
     lost = {name: frozenset(map(NodeId, nodes)) for name, nodes in fields.items()}
     assert Standing(Role.INSIDE, FIRST, (1, NodeId(0)), members, **lost).shortage == found  # type: ignore[arg-type]
-
-
-def test_nobody_is_short_of_others_while_all_goes_on() -> None:
-    """Who is suspected of being dead may only be about to be heard."""
-    members = Map({NodeId(one): "" for one in range(3)})
-    assert Standing(Role.INSIDE, FIRST, FIRST, members, suspects=frozenset((NodeId(1), NodeId(2)))).shortage is None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from solvent.protocols.elmp.vocabulary import Release
 from solvent.protocols.handover.invariants import SAFETY, Scene
 from solvent.protocols.handover.machine import SpaceMachine
 from solvent.protocols.handover.state import SpaceConfig
-from solvent.protocols.handover.vocabulary import Died, Enter, In, Of, Open
+from solvent.protocols.handover.vocabulary import Died, Enter, Of, Open
 from solvent.protocols.machine import Answered, Ask, Effects, Event, NodeId, Received, Report, Requested, Send, SetTimer
 
 if TYPE_CHECKING:
@@ -115,19 +114,4 @@ def is_sound(town: Town) -> bool:
     return [check(scene) for check in SAFETY] == [None] * len(SAFETY)
 
 
-def serve_all(town: Town) -> list[NodeId]:
-    """Let whoever holds release, until nobody does; give who held, in order."""
-    served = []
-    while True:
-        holders = [
-            NodeId(node)
-            for node, state in enumerate(town.states)
-            if node not in town.dead and R in state.resources and any(use.is_held for use in state.resources[R].uses)
-        ]
-        if not holders:
-            return served
-        served += holders
-        town.want(holders[0], In(R, Release()))
-
-
-__all__ = ["R", "Town", "is_sound", "of", "serve_all"]
+__all__ = ["R", "Town", "is_sound", "of"]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from immutables import Map
 
 from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_state import IDLE, Given, MovingConfig, MovingMessage, Take
+from solvent.protocols.capture.moving_state import IDLE, MovingConfig
 from solvent.protocols.capture.vocabulary import (
     Arrived,
-    AttemptId,
     Combination,
     MoleculeId,
     Returned,
@@ -20,22 +18,19 @@ from solvent.protocols.capture.vocabulary import (
     RuleId,
     Wake,
 )
-from solvent.protocols.directory import Directory, Find, Publish, Ring, Watch, bounds
-from solvent.protocols.directory.messages import Changes, Matches, Unwatch
+from solvent.protocols.directory import Directory, Ring
 from solvent.protocols.inertia import Detector
-from solvent.protocols.inertia.messages import NEVER, Announce, Awake, Confirm, Probe
-from solvent.protocols.link import AllTaken, Cheap, wire_type
-from solvent.protocols.link.messages import Data
+from solvent.protocols.inertia.messages import NEVER, Awake, Probe
+from solvent.protocols.link import AllTaken, Cheap
 from solvent.protocols.machine import (
     Answered,
-    Message,
     NodeId,
     Received,
     Report,
     Requested,
     Send,
 )
-from solvent.protocols.nodes import Idle, Node, NodeState, Offer, Working, message_type, offered, packed, unpacked
+from solvent.protocols.nodes import Idle, Node, NodeState, Offer, Working, offered, packed, unpacked
 from solvent.protocols.nodes.offers import listing
 from solvent.protocols.nodes.words import followed
 
@@ -143,28 +138,6 @@ def test_an_offer_survives_being_packed(offer: Offer) -> None:
 
 ENTRY = listing(MoleculeId(1), NodeId(0), packed(OFFERS[1]))
 assert ENTRY is not None
-MESSAGES: list[Message] = [
-    Take(AttemptId(1), (MoleculeId(2),), (packed(OFFERS[0]),), 3),
-    Given(AttemptId(1), 4, ((MoleculeId(2), packed(OFFERS[0])),)),
-    Publish((ENTRY,), (MoleculeId(2),)),
-    Find(1, "int", bounds(10**5000, is_lower_open=True), 2, (MoleculeId(3),)),
-    Watch(1, "int", bounds(upper=(1, "a"))),
-    Unwatch(1),
-    Matches(1, (ENTRY,)),
-    Changes(1, (ENTRY,), (ENTRY.place,)),
-    Probe((1, 2, 3), NEVER, is_black=True),
-    Announce((1, 2, 3)),
-    Confirm((1, 2, 3)),
-    Awake(),
-]
-
-
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
-def test_messages_come_out_of_the_codec_as_they_went_in(message: Message) -> None:
-    """Every message of a node, in a frame of the link."""
-    wire = wire_type(message_type(MovingMessage))
-    frame = Data(0, 0, 1, 2, message)
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(frame), type=wire) == frame
 
 
 def test_only_what_was_here_comes_back() -> None:

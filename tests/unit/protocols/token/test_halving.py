@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.protocols.machine import NodeId, Received, Requested, Send
-from solvent.protocols.token.halving import Hop, across, onward
 from solvent.protocols.token.messages import Gimme, Token
 from solvent.protocols.token.node import Ring
 from solvent.protocols.token.state import TokenConfig, TokenState
@@ -18,25 +17,6 @@ from solvent_lab.broken.token import StridesFromHalf, StridesFromWhole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-def test_a_search_begins_across_the_ring() -> None:
-    """All others are on its two sides."""
-    assert across(8) == Hop(4, 3, 3)
-    assert across(7) == Hop(3, 2, 3)
-    assert across(2) == Hop(1, 0, 0)
-    for size in range(2, 50):
-        distance, behind, ahead = across(size)
-        assert (distance, behind + 1 + ahead) == (behind + 1, size - 1)
-
-
-def test_a_search_goes_to_the_middle_of_the_side_that_is_left() -> None:
-    """What lay on the other side is left out; where nobody is left it ends."""
-    assert onward(3, 4, is_ahead=True) == Hop(2, 1, 2)
-    assert onward(3, 4, is_ahead=False) == Hop(-2, 1, 1)
-    assert onward(0, 1, is_ahead=True) == Hop(1, 0, 0)
-    assert onward(0, 4, is_ahead=False) is None
-    assert onward(4, 0, is_ahead=True) is None
 
 
 def stamps(size: int, place: int, *, has_been_round: bool) -> list[int]:
@@ -77,7 +57,7 @@ def search(ring: type[Ring], seen: Sequence[int], place: int, requester: int) ->
 @pytest.mark.parametrize("has_been_round", [True, False])
 def test_a_search_finds_a_token_that_rests_in_rings_of_any_size(has_been_round: bool) -> None:  # noqa: FBT001
     """From everywhere, wherever it rests, after whole rounds or in the first, by log2 N messages, rounded up (T10)."""
-    for size in range(2, 41):
+    for size in (*range(2, 18), 31, 32, 33):
         most = 0
         for place in range(size):
             seen = stamps(size, place, has_been_round=has_been_round)

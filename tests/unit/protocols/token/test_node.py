@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from solvent.protocols.machine import CancelTimer, NodeId, Received, Report, Requested, Send, SetTimer, TimerFired
-from solvent.protocols.token.messages import Gimme, Probe, Token
+from solvent.protocols.token.messages import Gimme, Token
 from solvent.protocols.token.node import AGAIN, REST, Ring
 from solvent.protocols.token.state import TokenConfig, TokenState, Trap
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
-ZERO, ONE, TWO, THREE, FOUR, FIVE = map(NodeId, range(6))
+ZERO, ONE, TWO, _, FOUR = map(NodeId, range(5))
 ACQUIRE, RELEASE = Requested(Acquire()), Requested(Release())
 
 
@@ -22,15 +22,6 @@ def ring(node: NodeId = ZERO, size: int = 8, **how: object) -> Ring:
 
 
 # ----------------------------------------------------------------------------------------------- numbers and lives
-
-
-def test_grants_are_numbered_by_the_token() -> None:
-    """Each grant has the next number of the token that gives it, wherever it is given."""
-    node = ring(ONE, 3)
-    state, _ = node.step(node.start()[0], ACQUIRE)
-    state, effects = node.step(state, Received(ZERO, Token(visits=4, grants=6)))
-    assert [effect for effect in effects if isinstance(effect, Report)] == [Report(Granted(1, 7))]
-    assert effects[-1].message.grants == 7
 
 
 def test_a_later_life_makes_no_token_and_reuses_no_number() -> None:
@@ -117,11 +108,6 @@ def test_who_asks_in_vain_asks_less_often() -> None:
     waiting = TokenState(requests=1, is_waiting=True)
     _, effects = node.step(waiting, Received(NodeId(7), Token(7, rest=16)))
     assert effects[1] == SetTimer(REST, 6)
-
-
-def question(*, is_crowded: bool) -> Probe:
-    """Make the question of a token that is wanted by many, or no longer."""
-    return Probe(FIVE, 0, is_crowded)
 
 
 RELEASED = Requested(Release(is_again=True))

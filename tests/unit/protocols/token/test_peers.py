@@ -24,14 +24,6 @@ ACQUIRE, RELEASE = Requested(Acquire()), Requested(Release())
 DONE = "done"
 
 
-def after(machine: Any, *events: Event) -> Step[Any]:
-    """Start a machine, let it take events, and give its last step."""
-    step: Step[Any] = machine.start()
-    for event in events:
-        step = machine.step(step[0], event)
-    return step
-
-
 # ------------------------------------------------------------------------------------------------ in every order
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-import solvent
 from solvent.errors import Misuse
 from solvent.web.playground.answers import answer
 from solvent.web.playground.question import Question, read_question
@@ -17,23 +16,6 @@ MAX = "let max = replace x, y by x if x >= y in\n<2, 9, 5, max>"
 
 def _ask(ask: str, program: str = MAX, **options: Any) -> dict[str, Any]:
     return answer(msgspec.convert({"ask": ask, "program": program, **options}, Question))
-
-
-def test_check_gives_an_error_with_its_place_code_and_hint() -> None:
-    """An error has the stretch of the text it is about, its line and column, its code and what to do."""
-    problem, *_ = _ask("check", "<1,\n {2}>")["problems"]
-    assert problem == {
-        "kind": "error",
-        "code": "H101",
-        "message": "`{` means nothing here",
-        "note": "",
-        "hint": "a solution is written `< ... >`",
-        "details": [],
-        "start": 5,
-        "end": 6,
-        "line": 2,
-        "column": 2,
-    }
 
 
 def test_check_finds_several_errors_at_once() -> None:
@@ -76,15 +58,6 @@ def test_seed_chooses_the_order() -> None:
     assert any(one != found[0] for one in found[2:])
 
 
-def test_explore_tells_what_can_come_out_and_how_runs_diverge() -> None:
-    """All final states are told, with two runs that end differently and a picture of the states."""
-    orders = _ask("explore", "<A, (replace-one A by B), (replace-one A by C)>")["orders"]
-    assert (orders["states"], orders["finals_count"], orders["confluent"], orders["terminates"]) == (3, 2, False, True)
-    assert sorted(one["text"][:2] for one in orders["divergence"]) == ["<B", "<C"]
-    picture = orders["picture"]
-    assert (len(picture["boxes"]), len(picture["nodes"]), sorted(picture["edges"])) == (3, 3, [(0, 1), (0, 2)])
-
-
 def test_explore_finds_a_run_that_never_ends() -> None:
     """A cycle is told: how to come to it, and once round."""
     cycle = _ask("explore", "<A, (go = replace A by B), (back = replace B by A)>")["orders"]["cycle"]
@@ -98,29 +71,11 @@ def test_explore_draws_the_nearest_states_and_says_what_is_left_out() -> None:
     assert len(orders["picture"]["nodes"]) + orders["picture"]["left_out"] == 500
 
 
-def test_why_gives_a_tree_in_which_every_branch_is_known() -> None:
-    """What a molecule comes from is told down to the start."""
-    why = _ask("why", "<1, 2, 3, (sum = replace x::int, y::int by x + y)>", about="6")["why"]
-    known = {one["id"] for one in why["molecules"]}
-    assert why["found"]
-    assert {child for one in why["molecules"] for child in one.get("from", ())} <= known
-    assert sum("reaction" not in one for one in why["molecules"]) == 3
-
-
 def test_why_of_what_never_was_tells_what_there_was() -> None:
     """A molecule that never was is not found, and others are named."""
     why = _ask("why", about="77")["why"]
     assert why["found"] is False
     assert why["near"]
-
-
-def test_why_not_tells_what_stops_a_rule() -> None:
-    """A rule that does not react is told with the pattern or condition that stops it."""
-    solution = solvent.hocl.parse(MAX).solution()
-    solvent.hocl.react(solution)
-    (rule,) = [one for one in solution if isinstance(one, solvent.hocl.Rule)]
-    fate = _ask("why-not", about="max")["why_not"]
-    assert [one["verdict"] for one in fate["reports"]] == [solvent.hocl.why_not(solution, rule).verdict]
 
 
 def test_why_not_of_an_unknown_rule_names_the_known_ones() -> None:

@@ -39,12 +39,11 @@ def _watched(text: str, seed: int | None) -> tuple[solvent.hocl.Solution, dict[s
     return solution, steps.as_json()
 
 
-@pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("name", [one.name for one in LIGHT])
-def test_the_last_moment_is_the_final_solution(name: str, seed: int | None) -> None:
+def test_the_last_moment_is_the_final_solution(name: str) -> None:
     """Going through all reactions of an example ends in the solution that the run ends in."""
     text = next(one.text for one in EXAMPLES if one.name == name)
-    solution, found = _watched(text, seed)
+    solution, found = _watched(text, None)
     molecules = {one["id"]: one["text"] for one in found["molecules"]}
     assert len(found["states"]) == len(found["reactions"]) + 1
     if solution.inert and not found["is_cut"]:
@@ -60,18 +59,6 @@ def test_the_last_moment_of_any_program_is_its_solution(text: str) -> None:
     written = [_text(state, molecules) for state in found["states"]]
     if solution.inert and not found["is_cut"]:
         assert written[-1] == solvent.hocl.show(solution)
-
-
-def test_a_reaction_names_its_rule_its_place_and_what_it_takes() -> None:
-    """A reaction knows the rule as a molecule and as a stretch of the text, and what it takes and makes."""
-    text = "let sum = replace x::int, y::int by x + y in <1, 2, sum>"
-    _, found = _watched(text, None)
-    (reaction,) = found["reactions"]
-    texts = {one["id"]: one["text"] for one in found["molecules"]}
-    assert texts[reaction["by"]] == "sum"
-    assert sorted(texts[one] for one in reaction["taken"]) == ["1", "2"]
-    assert [texts[one] for one in reaction["made"]] == ["3"]
-    assert text[reaction["start"] : reaction["end"]] == "replace x::int, y::int by x + y"
 
 
 def test_steps_end_where_there_are_enough() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent_lab.experiments.capture.measurement import AROUND, averaged, condensed, first_step, gathered
+from solvent_lab.experiments.capture.measurement import AROUND, averaged, condensed, gathered
 from solvent_lab.experiments.reproduction import Cell
 from solvent_lab.simulator.capture import Happened, Outcome, RuleOfTypes, Setup, Turned
 
@@ -52,13 +52,6 @@ def test_molecules_follow_from_reactions() -> None:
     assert measured.molecules == [[6, 6, 2, 2, 2, 2], [0, 0, 2, 2, 2, 0]]
 
 
-def test_reactions_left_fall_to_none() -> None:
-    """Of a rule that makes nothing, the reactions left are known from the start."""
-    setup = Setup(nodes=4, molecules=(7,))
-    outcome = OUTCOME._replace(happened=[one._replace(rule=0) for one in OUTCOME.happened], turned=[])
-    assert gathered(cell(setup, 1), 1, [condensed(setup, outcome)]).left == [3, 3, 1, 1, 1, 0]
-
-
 def test_the_switch_of_a_run_is_measured() -> None:
     """From the last step with nearly all optimistic to the first with hardly any, and its middle."""
     turned = [Turned(at, node, "pessimistic", 0) for node, at in enumerate((10, 12, 12, 14))]
@@ -69,21 +62,8 @@ def test_the_switch_of_a_run_is_measured() -> None:
     assert len(measured.switches) == 2 * AROUND + 1
 
 
-def test_a_run_without_a_switch_has_none() -> None:
-    """Who never switches adds nothing to how long that takes."""
-    measured = gathered(cell(SETUP, 1), 1, [condensed(SETUP, OUTCOME._replace(turned=[]))])
-    assert (measured.switch_steps, measured.switch_at, measured.switches) == ([], [], [])
-
-
 def test_runs_that_have_ended_go_on_as_they_ended() -> None:
     """An average ends with the slowest run; the others keep their last value, or add nothing."""
     assert averaged([[4, 2], [8, 4, 0]], goes_on=True) == [6, 3, 1]
     assert averaged([[4, 2], [8, 4, 1]]) == [6, 3, 0.5]
     assert averaged([[], [8]]) == [4]
-
-
-def test_the_first_step_at_which_something_holds() -> None:
-    """The first step from a start on is found; the last one if there is none."""
-    assert first_step([5, 1, 5, 1], lambda value: value < 2) == 1
-    assert first_step([5, 1, 5, 1], lambda value: value < 2, start=2) == 3
-    assert first_step([5, 5], lambda value: value < 2) == 1

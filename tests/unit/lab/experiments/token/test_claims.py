@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from msgspec.structs import replace
 
 from solvent_lab.experiments.claims import judged
 from solvent_lab.experiments.token.cells import BY_NAME, SMALL, Measured, Scale, cells_of, name_of
 from solvent_lab.experiments.token.claims import statements
-from solvent_lab.simulator.token import Outcome, Setup, simulate
+from solvent_lab.simulator.token import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,25 +103,3 @@ def test_far_below_is_a_difference_too() -> None:
     """Approaching a bound is more than staying below it."""
     found = differences({**AS_IT_SHOULD, name_of("binary", 100, 500): {"responsiveness_sum": 300}})
     assert set(found.values()) == {"far below"}
-
-
-def test_statements_without_cells_are_not_judged() -> None:
-    """What has not been measured is not spoken of."""
-    cells = measured(SCALE, AS_IT_SHOULD)
-    some = {name: cell for name, cell in cells.items() if cell.setup.gap == 0}
-    assert [claim.where for claim in judged(statements(SCALE), some)] == [("wanted",)]
-
-
-def test_a_cell_gives_means_with_intervals_and_maxima() -> None:
-    """Means are of runs, each counting once; of maxima the greatest counts."""
-    setup = Setup(nodes=8, gap=4, requests=40)
-    outcomes = [simulate(setup, seed) for seed in (1, 2, 3)]
-    cell = Measured(setup=setup, seed=1, outcomes=outcomes)
-    assert cell.runs == 3
-    assert cell.responsiveness.mean == pytest.approx(sum(outcome.responsiveness for outcome in outcomes) / 3)
-    assert cell.wait.half > 0
-    assert cell.messages.mean > cell.searches.mean > 0
-    assert cell.steps_per_grant.mean == pytest.approx(4, rel=0.5)
-    assert cell.max_wait == max(outcome.max_wait for outcome in outcomes)
-    assert cell.max_responsiveness <= cell.max_wait
-    assert cell.max_one_other <= cell.max_others

@@ -10,7 +10,6 @@ import pytest
 from solvent.protocols.link.messages import Cheap
 from solvent.protocols.machine import NodeId, Received, Requested, Send, TimerFired
 from solvent.protocols.token.group import Broadcast, Group, GroupConfig
-from solvent.protocols.token.group.log import empty
 from solvent.protocols.token.group.messages import Append
 from solvent.protocols.token.group.state import ELECT, PATIENCE
 
@@ -79,14 +78,3 @@ def test_who_lacks_many_lines_gets_them_piece_by_piece(max_bytes: int, least: in
     pieces = [append for append in world.appends if append.lines]
     assert len(pieces) >= least
     assert all(len(append.lines) == 1 for append in pieces if max_bytes == 1)
-
-
-def test_a_log_gives_at_least_one_line() -> None:
-    """A line that is too large is given alone."""
-    world = _World(10)
-    log = world.states[A].log
-    assert log.some_between(0, 0, 10) == ()
-    world.step(A, Requested(Broadcast(LARGE)))
-    world.run(60)
-    assert len(world.states[A].log.some_between(0, 1, 10)) == 1
-    assert empty(log.members).some_between(0, 0, 1) == ()
