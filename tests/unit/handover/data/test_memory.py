@@ -5,12 +5,13 @@ from __future__ import annotations
 import mmap
 from typing import TYPE_CHECKING
 
+import pytest
+
+from solvent.errors import DataProblem
 from solvent.handover.data.memory import Memory
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 PAGE = mmap.PAGESIZE
 
@@ -62,3 +63,17 @@ def test_removed_memory_is_free_at_once(tmp_path: Path) -> None:
     mine.remove()
     assert (tmp_path / "mine").read_bytes() == b"abc"
     mine.close()
+
+
+def test_a_stretch_is_copied_out_and_back(tmp_path: Path) -> None:
+    """A copy of a stretch lies at the same place of another file, and can be put back."""
+    memory = _memory(tmp_path / "d", 100)
+    memory.view(0, 100)[:] = bytes(range(100))
+    memory.copy_out(tmp_path / "k", 20, 50)
+    memory.view(0, 100)[:] = bytes(100)
+    memory.copy_in(tmp_path / "k", 30, 40)
+    assert bytes(memory.view(0, 100)) == bytes(30) + bytes(range(30, 40)) + bytes(60)
+    with pytest.raises(DataProblem) as caught:
+        memory.copy_in(tmp_path / "k", 40, 60)
+    assert caught.value.code == "D206"
+    memory.close()
