@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from solvent.workflows.formats.files import load
-from solvent.workflows.model import Alternative, Result, Task, Value, Workflow
+from solvent.workflows.model import (
+    Alternative,
+    Arrived,
+    Control,
+    Many,
+    Result,
+    Route,
+    Signalled,
+    Task,
+    Test,
+    Value,
+    Workflow,
+)
 from tests.live.agents_services import SERVICES, is_odd
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from solvent.workflows.model import Argument
 
 TRACES = sorted((ROOT.parent / "shared" / "data" / "wfinstances").glob("*.json"))
 
@@ -112,6 +126,99 @@ class _Adaptive:
         bad = self._task("refuse", (second,))
         exits = {first: self._spare(first, sources), bad: self._spare(bad, sources)}
         self.alternatives.append(Alternative(f"for {bad}", exits, watch=(bad,)))
+
+
+def patterned_workflow(seed: int, tasks_count: int) -> Workflow:
+    """Make a random workflow of patterns, one block behind the other, whose outcome depends on no order."""
+    made = _Patterned(random.Random(seed))
+    while len(made.tasks) < tasks_count:
+        made.add()
+    return Workflow(f"patterned {seed}", tuple(made.tasks), SERVICES, tuple(made.alternatives))
+
+
+class _Patterned:
+    """Adds blocks; each begins behind the last task of the one before."""
+
+    def __init__(self, rnd: random.Random) -> None:
+        self.tasks = [Task("begin", "work", (Value(rnd.randrange(1000)),))]
+        self.alternatives = list[Alternative]()
+        self._rnd = rnd
+
+    def add(self) -> None:
+        """Add one more block."""
+        ways = (
+            self._parallel, self._choice, self._several, self._loop, self._section, self._many, self._first,
+            self._signal, self._failing,
+        )  # fmt: skip
+        self._rnd.choice(ways)()
+
+    @property
+    def _last(self) -> str:
+        return self.tasks[-1].name
+
+    def _task(self, *taken: Argument, service: str = "work", after: tuple[str, ...] = (), **words: Any) -> str:
+        name = f"P{len(self.tasks)}"
+        self.tasks.append(Task(name, service, taken, after=after, control=Control(**words) if words else None))
+        return name
+
+    def _branches(self, source: str, **words: Any) -> tuple[str, ...]:
+        return tuple(self._task(Result(source), Value(number), **words) for number in range(self._rnd.randrange(2, 5)))
+
+    def _parallel(self) -> None:
+        self._task(*map(Result, self._branches(self._last)))
+
+    def _choice(self) -> None:
+        """Add a choice by a result, and what merges behind it."""
+        last, first = self._last, len(self.tasks)
+        one, other = f"P{first + 1}", f"P{first + 2}"
+        choice = self._task(Result(last), split="one", routes=(Route(one, Test("result % 2 == 0")), Route(other)))
+        self._task(Result(choice))
+        self._task(Result(choice), Value(1))
+        self._task(Arrived("one"), after=(one, other), join="any")
+
+    def _several(self) -> None:
+        """Add a choice of several ways, and what waits for those that were taken."""
+        last, first = self._last, len(self.tasks)
+        names = tuple(f"P{first + number}" for number in (1, 2, 3))
+        tests = (Test("result % 2 == 0"), Test("result % 3 == 0"), None)
+        routes = tuple(map(Route, names, tests))
+        choice = self._task(Result(last), split="some", routes=routes)
+        for number in range(3):
+            self._task(Result(choice), Value(number))
+        self._task(Arrived("all"), after=names, join="active")
+
+    def _loop(self) -> None:
+        """Add a task that is repeated until its result is divisible: each is greater by an odd number."""
+        again = Route(f"P{len(self.tasks)}", Test(f"result % {self._rnd.choice((2, 4))} != 0"))
+        self._task(Arrived("one"), after=(self._last,), join="any", again=again)
+
+    def _section(self) -> None:
+        """Add tasks that take a lock in turn."""
+        self._task(*map(Result, self._branches(self._last, takes=("lock",), gives=("lock",))))
+
+    def _many(self) -> None:
+        self._task(Result(self._last), many=Many(Value(self._rnd.randrange(1, 4))))
+
+    def _first(self) -> None:
+        """Add a task that the first of several starts; it takes nothing of them."""
+        self._task(Value(5), after=self._branches(self._last), join="first")
+
+    def _signal(self) -> None:
+        """Add a task that waits for a signal of another."""
+        last, name = self._last, f"go {len(self.tasks)}"
+        self._task(Result(last), sends=(name,))
+        self._task(Result(last), Signalled(), signal=name)
+
+    def _failing(self) -> None:
+        """Add a task that fails in every round of a loop, and what stands in for it."""
+        last = self._last
+        bad = self._task(Arrived("one"), service="refuse", after=(last,), join="any")
+        # It takes what has arrived, so that it changes from round to round.
+        spare = f"A{bad}"
+        again = Route(bad, Test("result % 2 != 0"))
+        self.tasks.append(Task(spare, "work", (Arrived("one"),), after=(last,)))
+        self.alternatives.append(Alternative(f"for {bad}", {bad: spare}))
+        self._task(Result(bad), again=again)
 
 
 def chain(length: int, width: int = 1, service: str = "work") -> Workflow:

@@ -16,18 +16,30 @@ import pytest
 from solvent.runs.embedded import run_workflow
 from tests.live.agents_faults import together
 from tests.live.agents_networks import leader_of
-from tests.live.agents_workflows import TRACES, adaptive_workflow, like_a_trace, random_workflow, trace
+from tests.live.agents_workflows import (
+    TRACES,
+    adaptive_workflow,
+    like_a_trace,
+    patterned_workflow,
+    random_workflow,
+    trace,
+)
 from tests.live.agents_world import World, killed_at_random
 from tests.live.store_servers import cluster, served
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bench.store.cluster import Cluster
     from solvent.workflows.model import Workflow
+
+    Make = Callable[[int, int], Workflow]
 
 SEED = int(os.environ.get("SOLVENT_TEST_SEED", "1"))
 PAUSE = 0.06
 MIN_LEASE = 2.0
 """The shortest with which nobody is taken over who lives, however busy the machine is."""
+KINDS = [pytest.param(adaptive_workflow, id="adaptive"), pytest.param(patterned_workflow, id="patterned")]
 MAX_KILLS = 12
 KILLS = 200
 
@@ -106,9 +118,11 @@ def test_embedded_file_and_server_always_give_the_same() -> None:
                 assert not world.again(run), f"seed {seed} {world.url}"
 
 
-def _alike_though_killed(seeds: range, tasks_count: int, *, kills: int, agents: int = 2, url: str = "") -> int:
-    """Let agents run several workflows at once while they are killed; give how many were."""
-    workflows = {f"run{seed}": adaptive_workflow(seed, tasks_count) for seed in seeds}
+def _alike_though_killed(
+    make: Make, seeds: range, tasks_count: int, *, kills: int, agents: int = 2, url: str = ""
+) -> int:
+    """Let agents run several workflows at once while they are killed; return how many were."""
+    workflows = {f"run{seed}": make(seed, tasks_count) for seed in seeds}
     with World(url, pause=PAUSE) as world:
         world.start(agents)
         together(world, agents)
@@ -120,20 +134,22 @@ def _alike_though_killed(seeds: range, tasks_count: int, *, kills: int, agents: 
         return count
 
 
-def test_alternatives_over_places_come_to_the_same_though_agents_are_killed() -> None:
-    """Tasks are given up, replaced and done again at places of dead agents: the outcome is that of an embedded run."""
-    assert _alike_though_killed(range(SEED, SEED + 3), 24, kills=3)
+@pytest.mark.parametrize("make", KINDS)
+def test_workflows_in_shards_come_to_the_same_though_agents_are_killed(make: Make) -> None:
+    """Tasks are replaced, join, split, repeat and wait at shards of dead agents: the outcome is that of one process."""
+    assert _alike_though_killed(make, range(SEED, SEED + 3), 24, kills=3)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("back_end", ["sqlite", "nats"])
-def test_alternatives_over_places_always_come_to_the_same(back_end: str) -> None:
+def test_workflows_in_shards_always_come_to_the_same(make: Make, back_end: str) -> None:
     """Many random workflows, five at a time, with three agents that are killed again and again."""
     kills = 0
     for seed in range(SEED, SEED + 100, 5):
         with nullcontext("") if back_end == "sqlite" else served() as url:
-            kills += _alike_though_killed(range(seed, seed + 5), 40, kills=8, agents=3, url=url)
+            kills += _alike_though_killed(make, range(seed, seed + 5), 40, kills=8, agents=3, url=url)
     print(f"{back_end}: {kills} kills, seeds {SEED} to {SEED + 99}")
     assert kills >= 100
 
