@@ -6,6 +6,7 @@ Answered calls are not repeated; calls that were running when the process died a
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,9 +29,10 @@ from solvent.cli.run_workflow import execute
 from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
 from solvent.errors import AgentProblem, RecordProblem
 from solvent.runs.closing import report_of
-from solvent.runs.held_run import resume
+from solvent.runs.holders import is_left
 from solvent.runs.projection import view_of
-from solvent.runs.registry import digest_of, find, inputs_of, is_left, latest, signals_of
+from solvent.runs.recorded_run import resume
+from solvent.runs.registry import digest_of, find, inputs_of, latest, signals_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,7 +46,7 @@ def main(arguments: list[str]) -> int:
     """Continue a run."""
     options = parser().parse_args(arguments)
     with open_records(options) as store:
-        record = find(store, options.run) if options.run else latest(store, is_left)
+        record = find(store, options.run) if options.run else latest(store, partial(is_left, store))
         if record.by_agents:
             return resume_by_agents(store, record, options)
         if options.agents:
@@ -53,11 +55,7 @@ def main(arguments: list[str]) -> int:
         if record.has_ended:
             return _tell_end(store, record, options)
         held = resume(store, record, takes_over=options.take_over)
-        try:
-            workflow = workflow_of(record, options.file)
-        except BaseException:
-            held.leave()
-            raise
+        workflow = workflow_of(record, options.file)
         options.jobs = options.jobs or record.options.jobs
         options.processes = options.processes or record.options.processes
         options.signal = signals_of(record)
@@ -121,7 +119,7 @@ def _tell_end(store: Store, record: RunRecord, options: Namespace) -> int:
         began = datetime.fromtimestamp(record.created, UTC)
         write_trace(workflow_of(record, options.file), report, began, options.wfformat)
     if options.format == "json":
-        found: dict[str, Any] = record_as_json(record)
+        found: dict[str, Any] = record_as_json(store, record)
         if report is not None:
             found["results"] = {name: plain(value)[0] for name, value in report.results.items()}
             found |= {"states": report.states, "calls": report.calls, "adaptations": report.adaptations}

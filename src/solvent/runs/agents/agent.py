@@ -22,12 +22,13 @@ from solvent.runs.agents.hosted_run import HostedRun, number_of
 from solvent.runs.agents.keeping import Keeper
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.refusing import Refusals
-from solvent.runs.agents.shards import damaged_lease, is_away, refuse_format
+from solvent.runs.agents.shards import is_away, refuse_format
 from solvent.runs.agents.sharing import Shares, about_this
 from solvent.runs.agents.telling import Teller
 from solvent.runs.agents.troubles import Troubles
 from solvent.runs.agents.watching import Watcher
 from solvent.runs.host import Host
+from solvent.runs.hosted_shard import damaged_lease
 from solvent.runs.messages import dealt
 from solvent.runs.registry import (
     FINISHED,
