@@ -194,7 +194,7 @@ def announce(store: Store, record: RunRecord) -> None:
     data = encode_msgpack(record)
     if store.get(key_of(record.run)) is not None:
         raise Conflict(key_of(record.run), expected=0, last=1)
-    store.append(SUBMITTED, f"{record.run} {store.put_blob(data)}".encode())
+    tell_agents(store, record)
     try:
         create(store, record)
     except Conflict:
@@ -202,6 +202,11 @@ def announce(store: Store, record: RunRecord) -> None:
         entry = store.get(key_of(record.run))
         if entry is None or entry.value != data:
             raise
+
+
+def tell_agents(store: Store, record: RunRecord) -> None:
+    """Let agents know of a run, once more if need be."""
+    store.append(SUBMITTED, f"{record.run} {store.put_blob(encode_msgpack(record))}".encode())
 
 
 def announced(data: bytes) -> tuple[str, str]:
@@ -417,5 +422,5 @@ __all__ = [
     "RunRecord", "State", "announce", "announced", "announced_record", "change", "create", "digest_of", "end",
     "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
     "list_runs", "messages_of", "name_from", "names_in", "new_name", "new_record", "record_of", "signals_of",
-    "task_names", "workflow_of",
+    "task_names", "tell_agents", "workflow_of",
 ]  # fmt: skip
