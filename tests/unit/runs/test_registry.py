@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from solvent.errors import Conflict, RecordProblem
+from solvent.runs.agents.presence import see_agents
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import closed_shards, report_of
 from solvent.runs.embedded import EmbeddedRun
@@ -117,6 +118,14 @@ def test_a_holder_elsewhere_may_be_alive(store: Store) -> None:
     taken.open()
     assert holder_of(store, record.run) == this_process()
     taken.leave()
+
+
+def test_a_process_that_has_its_own_run_is_not_among_the_agents(store: Store) -> None:
+    """It takes no other run, so nobody who looks for agents finds it; when it has left nothing of it stays."""
+    held = opened(store)
+    assert (see_agents(store, patience=0.0), len(store.keys(AGENTS))) == ([], 1)
+    held.leave()
+    assert store.keys(AGENTS) == {}
 
 
 def test_processes_are_known_by_when_they_started() -> None:
