@@ -17,7 +17,7 @@ from solvent.errors import AgentProblem, RecordProblem
 from solvent.runs import registry
 from solvent.runs.closing import difference, report_of
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.projection import view_of
 from solvent.runs.registry import inputs_of, journal_of, signals_of
 
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         if record.hindrance:
             raise RecordProblem("R406", f"the run `{record.run}` cannot be replayed: {record.hindrance}")
         workflow = workflow_of(record, options.file)
-        journal = Journal(store, journal_of(record.run), "replay", is_read_only=True)
+        journal = StoredJournal(store, journal_of(record.run), "replay", is_read_only=True)
         journal.open()
         tracer = Tracer() if options.trace else None
         run = EmbeddedRun(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.errors import RecordProblem
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.registry import journal_of, key_of
 from solvent.store.leases import Lease
 
@@ -26,7 +26,7 @@ class HostedShard:
 
     def __init__(self, store: Store, run: str, number: int, agent: str, *, origin: str = "") -> None:
         """Name the shard; `origin` is the run that this one continues: calls have the names that they had there."""
-        self.journal = Journal(store, journal_of(run, number), agent)
+        self.journal = StoredJournal(store, journal_of(run, number), agent)
         self.journal.run = origin or run
         # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
         self._lease = Lease(store, key_of(run, "lease", number), agent)
@@ -46,7 +46,7 @@ class HostedShard:
         return epoch is not None
 
     def open(self, *, since: Collection[int] = ()) -> None:
-        """Open the journal, in the epoch of the lease; see `Journal.open`."""
+        """Open the journal, in the epoch of the lease; see `StoredJournal.open`."""
         self.journal.open(self.epoch, since=since)
 
     @property

@@ -42,7 +42,7 @@ from solvent.store.leases import AGENTS, Heartbeat
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from solvent.runs.journal import Journal
+    from solvent.runs.journal import StoredJournal
     from solvent.runs.registry import RunRecord, State
     from solvent.runs.report import Report
     from solvent.store import Store
@@ -79,7 +79,7 @@ class RecordedRun:
         self._stopper: Stopper | None = None
 
     @property
-    def journal(self) -> Journal:
+    def journal(self) -> StoredJournal:
         """Its journal."""
         return self._shard.journal
 

@@ -13,7 +13,7 @@ import solvent
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallAnswered, CallFailed
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.services import cancelled
 from solvent.store import Store, open_store
@@ -59,7 +59,7 @@ class Calls(list[tuple[str, list[Any]]]):
 
 def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     """Run a workflow with a journal, from where that ends."""
-    journal = Journal(store, log, "me", is_read_only=options.pop("is_read_only", False))
+    journal = StoredJournal(store, log, "me", is_read_only=options.pop("is_read_only", False))
     journal.open()
     made = EmbeddedRun(workflow, options.pop("inputs", None), journal=journal, max_seconds=MAX_SECONDS, **options)
     threads = set(threading.enumerate())
@@ -83,7 +83,7 @@ def copied(store: Store, log: str, to: str, share: float) -> set[str]:
 
 
 def _past(store: Store, log: str) -> list[Any]:
-    journal = Journal(store, log, "me", is_read_only=True)
+    journal = StoredJournal(store, log, "me", is_read_only=True)
     journal.open()
     return list(journal.past)
 
@@ -255,7 +255,7 @@ def test_only_calls_that_can_run_are_noted(store: Store) -> None:
     flow = Workflow("w", tuple(Task(f"t{at}", "work") for at in range(100)), (Service("work", function=work),))
     report = run(store, "runs/few/journal", flow, jobs=2, should_stop=lambda: len(begun) == 2)
     assert report.error is not None
-    is_first, known = False, Journal(store, "runs/few/journal", "me", is_read_only=True)
+    is_first, known = False, StoredJournal(store, "runs/few/journal", "me", is_read_only=True)
     known.open()
     assert 2 <= known.begun.total() <= 3
     begun.clear()

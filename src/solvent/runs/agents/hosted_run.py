@@ -19,7 +19,7 @@ from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.hosted_shard import HostedShard
 from solvent.runs.inbox import Inbox
-from solvent.runs.journal import MAX_READ, Journal
+from solvent.runs.journal import MAX_READ, StoredJournal
 from solvent.runs.kinds import makers_at
 from solvent.runs.mailbox import Mailbox
 from solvent.runs.messages import dealt
@@ -197,7 +197,7 @@ class HostedRun:
 
     def again(self, number: int, spectator: Spectator | None = None) -> Execution:
         """Give a shard as its journal tells, without having it: nothing is called, and nothing written."""
-        journal = Journal(self._store, journal_of(self.run, number), self._agent, is_read_only=True)
+        journal = StoredJournal(self._store, journal_of(self.run, number), self._agent, is_read_only=True)
         journal.open()
         heard = max((one.position for one in journal.past if isinstance(one, MessagesReceived)), default=0)
         shard = self._execution(number, journal, self.submitted, Inbox[Any](), spectator)
@@ -205,7 +205,12 @@ class HostedRun:
         return shard
 
     def _execution(
-        self, number: int, journal: Journal, workflow: Workflow, answers: Answers, spectator: Spectator | None = None
+        self,
+        number: int,
+        journal: StoredJournal,
+        workflow: Workflow,
+        answers: Answers,
+        spectator: Spectator | None = None,
     ) -> Execution:
         folder = self._offers.folder
         if self._concretiser is None:

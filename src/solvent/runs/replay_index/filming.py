@@ -9,7 +9,7 @@ from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.replaying import refuse_code
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.registry import existing, inputs_of, journal_of, signals_of, workflow_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def film_run(store: Store, record: RunRecord, film: Film) -> str:
         raise RecordProblem("R404", said, hint=f"solvent replay {record.run} --trace")
     workflow = workflow_of(store, record)
     refuse_code(record.run, workflow, Offers({}))
-    journal = Journal(store, journal_of(record.run), "film", is_read_only=True)
+    journal = StoredJournal(store, journal_of(record.run), "film", is_read_only=True)
     journal.open()
     film.at = record.created
     signals = signals_of(record)
