@@ -86,7 +86,7 @@ def parser() -> ArgumentParser:
 
 
 def _with_agents(store: Store, record: RunRecord, options: Namespace) -> RunRecord:
-    """Give a run that one process has begun to agents, which offer the services of its file."""
+    """Let agents continue a run that one process has begun, with the services of its file."""
     from solvent.runs.agents.submitting import hand_to_agents
     from solvent.runs.registry import tell_agents
 

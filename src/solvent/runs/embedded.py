@@ -193,9 +193,9 @@ class EmbeddedRun:
         execution = self.execution
         return bool(execution.report.ended_by) or (execution.calls.has_plans and not execution.journal.is_kept)
 
-    def is_here(self, _: Execution) -> bool:
-        """Return true: the only execution stays until the end."""
-        return True
+    def here(self, touched: Touched) -> Touched:
+        """Return all: the only execution stays until the end."""
+        return touched
 
     def admit(self, _: Touched) -> Iterable[Execution]:
         """Admit the calls that there is room for; all, where nothing is kept of them."""

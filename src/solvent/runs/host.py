@@ -29,8 +29,8 @@ Touched: TypeAlias = "dict[Execution, None]"
 class Owner(Protocol):
     """Whose turns they are."""
 
-    def is_here(self, execution: Execution, /) -> bool:
-        """Return whether an execution is still to be driven: it may have been lost, or be over."""
+    def here(self, touched: Touched, /) -> Touched:
+        """Return those that are still to be driven: others were lost, or their run is over."""
 
     def receive(self, item: Any, touched: Touched, /) -> None:
         """Take what has come."""
@@ -71,14 +71,15 @@ class Host:
 
     def do(self, touched: Touched) -> Touched:
         """Do what follows for the executions that something has come for; return those that are still here."""
-        is_here, owner = self._owner.is_here, self._owner
+        owner = self._owner
         # Of one that was lost, or whose run is over, nothing more is noted.
-        touched = dict.fromkeys(filter(is_here, touched))
+        touched = owner.here(touched)
         self.settle(touched)
-        touched = dict.fromkeys(filter(is_here, touched))
-        touched.update(dict.fromkeys(owner.admit(touched)))
+        touched = owner.here(touched)
+        for execution in owner.admit(touched):
+            touched[execution] = None
         owner.keep(touched)
-        touched = dict.fromkeys(filter(is_here, touched))
+        touched = owner.here(touched)
         owner.go()
         for execution in list(touched):
             self.attempt(execution, execution.begin_calls, touched)

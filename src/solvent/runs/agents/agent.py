@@ -288,8 +288,11 @@ class Agent:
                 since = -math.inf if shard.is_done else time.monotonic()
                 self._endings.idle[shard] = since, self._at(shard)
 
-    def is_here(self, shard: Execution) -> bool:
-        """Return whether a shard is this agent's, and its run not over."""
+    def here(self, touched: Touched) -> Touched:
+        """Return the shards that are still this agent's, and whose runs are not over."""
+        return dict.fromkeys(filter(self._is_here, touched))
+
+    def _is_here(self, shard: Execution) -> bool:
         hosted = self._hosted(shard)
         if hosted is None or hosted.run in self._endings.known:
             return False
@@ -389,7 +392,7 @@ class Agent:
             if self._came.empty():
                 # Further ones may come meanwhile.
                 self._turns.settle(touched)
-                self.keep(dict.fromkeys(filter(self.is_here, touched)))
+                self.keep(self.here(touched))
                 touched = {}
 
     def _leave(self, hosted: HostedRun) -> None:
