@@ -96,6 +96,13 @@ class RecordedRun:
 
     def open(self) -> None:
         """Continue from where it is, and see from now on whether somebody ends it."""
+        try:
+            self._open()
+        except BaseException:
+            self.leave()
+            raise
+
+    def _open(self) -> None:
         if self.is_new:
             self._create()
         run = self.record.run
@@ -126,8 +133,10 @@ class RecordedRun:
             if error.code != "E406":
                 raise
             raise damaged_lease(self.record.run, 0, error) from None
-        if not is_here:
-            said = f"another process goes on with the run `{self.record.run}`"
+        record = existing(self.store, self.record.run)
+        # Somebody may have ended it, or given it to agents, since it was looked at.
+        if not is_here or record.has_ended or record.by_agents:
+            said = f"another process goes on with the run `{record.run}`, or has ended it"
             raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
         before = self._shard.taken_from
         if before and SeenDead(self.store).is_presumed_dead(before):

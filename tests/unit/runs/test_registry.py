@@ -19,7 +19,7 @@ from solvent.runs.events import CallStarted
 from solvent.runs.holders import Holder, holder_of, is_there, status_of, this_process
 from solvent.runs.projection import view_of
 from solvent.runs.recorded_run import new_run, resume
-from solvent.runs.registry import digest_of, document_of, existing, find, key_of, latest, list_runs, record_of
+from solvent.runs.registry import digest_of, document_of, end, existing, find, key_of, latest, list_runs, record_of
 from solvent.store.leases import AGENTS, Lease
 from solvent.values.encoding import encode_msgpack
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
@@ -126,6 +126,18 @@ def test_a_process_that_has_its_own_run_is_not_among_the_agents(store: Store) ->
     assert (see_agents(store, patience=0.0), len(store.keys(AGENTS))) == ([], 1)
     held.leave()
     assert store.keys(AGENTS) == {}
+
+
+def test_a_run_that_was_ended_meanwhile_is_not_continued(store: Store) -> None:
+    """Whoever wanted to continue it is refused, and has not left a trace."""
+    held = opened(store)
+    held.leave()
+    other = resume(store, held.record)
+    end(store, held.record.run, "cancelled")
+    with pytest.raises(RecordProblem, match="or has ended it") as problem:
+        other.open()
+    assert (problem.value.code, store.keys(AGENTS)) == ("R402", {})
+    assert find(store, held.record.run).state == "cancelled"
 
 
 def test_processes_are_known_by_when_they_started() -> None:
