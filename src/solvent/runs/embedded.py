@@ -17,7 +17,7 @@ from solvent.engine.reaction import Stopped
 from solvent.errors import Interrupted, LimitReached, ReactionFailed, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs.call_queue import CallQueue
-from solvent.runs.calls import Again, NoCaller
+from solvent.runs.calls import Again
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS, bound
 from solvent.runs.host import Host
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from solvent.engine.reaction import Reaction
     from solvent.lang.solution import Solution
     from solvent.runs.calls import Answer
-    from solvent.runs.execution import Spectator
     from solvent.runs.host import Touched
     from solvent.runs.journal import Journal
     from solvent.runs.report import Event, Report
@@ -50,7 +49,7 @@ _MAX_NAMED = 5
 
 
 class EmbeddedRun:
-    """One run of a workflow in this process; recorded, if it has a journal, and repeated, if that is read only."""
+    """One run of a workflow in this process; recorded, if it has a journal."""
 
     def __init__(
         self,
@@ -68,7 +67,6 @@ class EmbeddedRun:
         max_seconds: float | None = None,
         watch: Callable[[Event], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
-        spectator: Spectator | None = None,
         should_stop: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
     ) -> None:
@@ -86,7 +84,6 @@ class EmbeddedRun:
             folder=folder,
             watch=watch,
             observe=observe,
-            spectator=spectator,
             should_stop=self._must_stop,
         )
         self._lender = lender_of(workflow, inputs, folder)
@@ -128,29 +125,20 @@ class EmbeddedRun:
                 except ReactionFailed as error:
                     report.error = error
                 finally:
-                    if isinstance(caller, Caller):
-                        caller.prepare_close()
+                    caller.prepare_close()
                     self._bring_back()
             return execution.finish()
 
     @contextmanager
-    def _calling(self) -> Iterator[Caller | NoCaller]:
-        if self.execution.journal.is_read_only:
-            yield NoCaller()
-        else:
-            with self._caller() as caller:
-                if self.execution.journal.is_kept and caller.executor is None:
-                    self._queue = CallQueue(self.execution.workflow.services, caller)
-                    self.execution.calls.room = self._queue
-                yield caller
+    def _calling(self) -> Iterator[Caller]:
+        with self._caller() as caller:
+            if self.execution.journal.is_kept and caller.executor is None:
+                self._queue = CallQueue(self.execution.workflow.services, caller)
+                self.execution.calls.room = self._queue
+            yield caller
 
     def _go_on(self) -> None:
         execution = self.execution
-        if execution.journal.is_read_only and not execution.report.ended_by:
-            # All that is recorded has been done again, and nothing else is.
-            if execution.calls.out or execution.signals.are_awaited(execution.solution):
-                raise Stopped
-            return
         touched: Touched = {execution: None}
         while not execution.report.ended_by:
             self._host.do(touched)
@@ -227,10 +215,6 @@ class EmbeddedRun:
 
     def _stopped(self) -> LimitReached:
         execution, report = self.execution, self.report
-        if execution.journal.is_read_only and not execution.journal.past:
-            count = len(execution.calls.waiting)
-            said = "the record ends here" + (f": {count:,} calls have no answer in it" if count else "")
-            return LimitReached("R407", said)
         if self._is_interrupted:
             return Interrupted("H504", "interrupted before the workflow was done")
         limit = f"time limit of {self._max_seconds:g} s reached"

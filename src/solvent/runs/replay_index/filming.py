@@ -8,9 +8,9 @@ from solvent.errors import RecordProblem
 from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.replaying import refuse_code
-from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.journal import StoredJournal
 from solvent.runs.registry import existing, inputs_of, journal_of, signals_of, workflow_of
+from solvent.runs.replay import Replay
 
 if TYPE_CHECKING:
     from solvent.runs.registry import RunRecord
@@ -31,8 +31,7 @@ def film_run(store: Store, record: RunRecord, film: Film) -> str:
     journal.open()
     film.at = record.created
     signals = signals_of(record)
-    run = EmbeddedRun(workflow, inputs_of(store, record), journal=journal, signals=signals, spectator=film)
-    error = run.run().error
+    error = Replay(workflow, inputs_of(store, record), journal, signals=signals, spectator=film).run().error
     return "" if error is None or record.has_ended else error.message
 
 
