@@ -91,9 +91,11 @@ class RunList:
             "agents": record.by_agents, "tasks": record.tasks, "file": record.file,
         }  # fmt: skip
         if record.has_ended and not record.by_agents:
-            self._forget(run)
             closed = closed_shards(store, record)
-            return row | {"ended": record.ended} | ({} if closed is None else _counts(closed[0].states.values()))
+            # The process of a run that was cancelled may not have written that yet.
+            if closed is not None:
+                self._forget(run)
+                return row | {"ended": record.ended} | _counts(closed[0].states.values())
         if run not in self._followers:
             self._followers[run] = Follower(store, record, self._workflows.read(store, record))
         follower = self._followers[run]
