@@ -28,7 +28,7 @@ from bench.workflow.functions import combine
 from bench.workflow.graphs import SHAPES, Graph, evaluate
 from solvent.hocl.process_settings import few_collections
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.held_run import new_run
+from solvent.runs.recorded_run import new_run
 from solvent.runs.registry import journal_of
 from solvent.store import open_store
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
@@ -71,7 +71,7 @@ def run_once(workflow: Workflow, expected: list[int], store: Store | None) -> Ro
             report = run.run()
         else:
             held = new_run(store, workflow)
-            run = EmbeddedRun(workflow, None, journal=held.journal, should_stop=held.is_cancelled)
+            run = EmbeddedRun(workflow, None, journal=held.journal, should_stop=held.should_stop)
             held.open()
             report = run.run()
             held.end(report)

@@ -210,6 +210,42 @@ def test_a_run_that_goes_on_is_not_resumed(folder: Path) -> None:
     assert calls(folder).count("add") == 1
 
 
+def test_agents_go_on_with_a_run_of_one_process(folder: Path) -> None:
+    """What was answered is not called again; from then on it is a run of agents, which knows its file."""
+    killed(folder, *STORE)
+    go(folder)
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    result = solvent("resume", "r", "--agents", "2", "--store", "../store.db", cwd=elsewhere)
+    assert (result.code, result.out) == (0, "third: 3\n"), result.err
+    assert calls(folder) == ["one", "hang", "hang", "add"]
+    assert solvent("status", "r", *STORE, "--format", "json", cwd=folder).json["agents"]
+    replay = solvent("replay", "r", "--file", "flow.yaml", *STORE, cwd=folder)
+    assert (replay.code, replay.out) == (0, "third: 3\n")
+
+
+def test_a_run_that_goes_on_is_not_given_to_agents(folder: Path) -> None:
+    """Unless it is taken over: then its process finds out, and stops."""
+    process = hanging(folder, "run", "flow.yaml", "--name", "r", *STORE)
+    refused = solvent("resume", "r", "--agents", "1", *STORE, cwd=folder)
+    assert (refused.code, "error[R405]" in refused.err) == (1, True)
+    other = hanging(folder, "resume", "r", "--agents", "1", "--take-over", *STORE, hangs=2)
+    go(folder)
+    assert finish(other)[:2] == (0, "third: 3\n")
+    code, _, err = finish(process)
+    assert (code, "error[R402]: another process goes on with" in err) == (1, True)
+
+
+def test_what_agents_cannot_run_is_not_given_to_them(folder: Path) -> None:
+    """A run that waits for a signal from outside stays as it is, and can be resumed without agents."""
+    make(folder, FLOW.replace("from: second}", "from: second, signal: ready}"))
+    killed(folder, "--signal", "ready", *STORE)
+    refused = solvent("resume", "r", "--agents", "1", *STORE, cwd=folder)
+    assert (refused.code, "error[A101]" in refused.err) == (2, True), refused.err
+    go(folder)
+    assert solvent("resume", "r", *STORE, cwd=folder).out == "third: 3\n"
+
+
 def test_of_two_resumptions_at_once_one_goes_on(folder: Path) -> None:
     """The other one says why it does not."""
     killed(folder, *STORE)

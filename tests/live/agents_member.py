@@ -18,7 +18,7 @@ from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.runs.agents import Agent, ending, submit
 from solvent.runs.agents.offers import Offers
 from solvent.runs.execution import Execution
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.registry import FINISHED, existing
 from solvent.store import open_store
 from solvent.store.heartbeat import split_off
@@ -101,7 +101,7 @@ class Unopened(Agent):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        _halt_before(Journal, "open", lambda journal: not journal.is_read_only)
+        _halt_before(StoredJournal, "open", lambda journal: not journal.is_read_only)
 
 
 class Unbegun(Agent):
@@ -118,10 +118,10 @@ class Unable(Agent):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
 
-        def unable(journal: Journal, *_: Any, **__: Any) -> None:
+        def unable(journal: StoredJournal, *_: Any, **__: Any) -> None:
             raise RecordProblem("R403", f"record 1 of `{journal.log}` does not read")
 
-        setattr(Journal, "open", unable)  # noqa: B010 - a method is replaced
+        setattr(StoredJournal, "open", unable)  # noqa: B010 - a method is replaced
 
 
 class Undone(Agent):

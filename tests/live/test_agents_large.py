@@ -12,7 +12,7 @@ from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import report_of
 from solvent.runs.events import CallStarted, ShardTaken
-from solvent.runs.journal import Journal, read_journal
+from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.registry import existing, journal_of
 from solvent.store import Append, open_store
 from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
@@ -50,7 +50,7 @@ def test_many_calls_are_one_record(url: str) -> None:
     keys = [f"{'name' * 30}[{number}]" for number in range(12_000)]
     with open_store(url) as store:
         assert store.max_record_bytes < MAX_PAYLOAD_BYTES < sum(map(len, keys))
-        journal = Journal(store, journal_of("many"), "me")
+        journal = StoredJournal(store, journal_of("many"), "me")
         journal.open()
         for key in keys:
             journal.note(CallStarted(key, "name" * 30, time.time()))

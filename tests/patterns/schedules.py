@@ -14,7 +14,7 @@ from solvent.runs import messages
 from solvent.runs.closing import merged
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.mailbox import Mailbox
 from solvent.runs.messages import dealt, packed
 from solvent.runs.registry import journal_of, messages_of, new_record
@@ -115,7 +115,7 @@ class Shards:
         """Open a shard, or open it again from its journal."""
         self._services[number] = _Services(self._functions)
         self._answers[number] = _Answers()
-        journal = Journal(self._store, journal_of(self._run, number), f"agent {number}")
+        journal = StoredJournal(self._store, journal_of(self._run, number), f"agent {number}")
         journal.open()
         only = None if len(self.parts) == 1 else frozenset(self.parts[number])
         shard = Execution(

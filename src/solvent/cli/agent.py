@@ -79,7 +79,7 @@ def _run(options: Namespace, ttl: float) -> int:
     heartbeat = split_off(url, is_durable=not options.no_sync)
     from solvent.hocl.process_settings import few_collections
     from solvent.runs.agents.agent import Agent
-    from solvent.runs.agents.stopping import Stopper
+    from solvent.runs.stopper import Stopper
 
     offers = offers_from(options.services, trusts_all=options.trust_all, scale=options.scale)
     name = _name(options.name)
@@ -174,12 +174,11 @@ def offers_from(files: list[str], *, trusts_all: bool = False, scale: float | No
 
 def _name(given: str | None) -> str:
     """Return a name that no other agent has had: work of an agent with the same name would never be taken over."""
-    import re
-    import secrets
     import socket
 
-    base = re.sub(r"[^A-Za-z0-9_.=-]+", "-", given or socket.gethostname().partition(".")[0]).strip("-")[:60]
-    return f"{base or 'agent'}-{secrets.token_hex(3)}"
+    from solvent.runs.holders import agent_name
+
+    return agent_name(given or socket.gethostname().partition(".")[0])
 
 
 def _stop(agent: Agent) -> None:

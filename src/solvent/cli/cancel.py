@@ -11,13 +11,16 @@ from solvent.cli.records import add_run, open_records, record_as_json, said_stor
 from solvent.cli.render import write, write_json
 from solvent.cli.status import OPEN, list_programs, program_meant, state_of_program
 from solvent.errors import Misuse, RecordProblem
+from solvent.runs.holders import holder_of, is_there
 from solvent.runs.nodes.shared import HALTED
-from solvent.runs.registry import cancel, existing, find, list_runs
+from solvent.runs.registry import end, existing, find, list_runs
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from solvent.runs.holders import Holder
     from solvent.runs.nodes.shared import Board
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
 
 LOOK_SECONDS = 0.05
@@ -38,21 +41,28 @@ def main(arguments: list[str]) -> int:
             return _halt(program, options)
         record = find(store, options.run)
         had_ended = record.has_ended
-        is_done = had_ended or cancel(store, record, "by `solvent cancel`")
+        if not had_ended:
+            end(store, record.run, "cancelled", "by `solvent cancel`")
         until = time.monotonic() + options.wait
-        while not is_done and time.monotonic() < until:
+        while (holder := _still_there(store, record)) is not None and time.monotonic() < until:
             time.sleep(LOOK_SECONDS)
-            is_done = existing(store, record.run).has_ended
         record = existing(store, record.run)
+        found = record_as_json(store, record)
     if options.format == "json":
-        write_json(record_as_json(record))
+        write_json(found)
     elif had_ended:
         write(f"{record.run} had ended before: {record.state}")
-    elif is_done:
+    elif holder is None:
         write(f"{record.run}: {record.state}")
     else:
-        write(f"{record.run} was asked to end, and has not ended yet: {record.holder} runs it")
-    return 0 if is_done else 3
+        write(f"{record.run}: {record.state}; {holder} has not left it yet")
+    return 0 if holder is None else 3
+
+
+def _still_there(store: Store, record: RunRecord) -> Holder | None:
+    """Return the process that has not left a run yet, if it is not one of agents: these find out by themselves."""
+    holder = None if record.by_agents else holder_of(store, record.run)
+    return None if holder is None or is_there(holder) is False else holder
 
 
 def parser() -> ArgumentParser:
@@ -62,7 +72,7 @@ def parser() -> ArgumentParser:
     add_run(parser, default="the latest that has not ended; asks first")
     says = "do not ask before the latest run is cancelled; required without a terminal"
     parser.add_argument("-y", "--yes", action="store_true", help=says)
-    says = "how long to wait until the run has ended, in seconds (default: %(default)s)"
+    says = "how long to wait until its process has left the run, in seconds (default: %(default)s)"
     parser.add_argument("--wait", type=seconds, default=WAIT_SECONDS, metavar="S", help=says)
     add_store(parser)
     add_format(parser)

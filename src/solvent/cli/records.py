@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from solvent.runs.held_run import HeldRun
+    from solvent.runs.recorded_run import RecordedRun
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
     from solvent.workflows.model import Workflow
@@ -41,7 +41,7 @@ def add_run(parser: ArgumentParser, *, default: str) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help=f"{says} (default: {default})")
 
 
-def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any]) -> HeldRun | None:
+def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any]) -> RecordedRun | None:
     """Return a new record of a run; None if it is not wanted, or, with a warning, not possible."""
     given = _given(options)
     if options.no_record or given == NOWHERE:
@@ -50,7 +50,7 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
                 said = f"`--{name.replace('_', '-')}` cannot be used with --no-record"
                 raise Misuse("H313", said, hint="leave out one of them")
         return None
-    from solvent.runs.held_run import new_run
+    from solvent.runs.recorded_run import new_run
     from solvent.runs.registry import RunOptions
     from solvent.store import open_store
     from solvent.values import codec
@@ -190,7 +190,7 @@ def add_store_to_hint(error: SolventError, options: Namespace) -> None:
     error.hint = _COMMAND.sub(lambda found: f"`{found[1]}{said_store(options)}`", error.hint)
 
 
-def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
+def tell_how_to_resume(held: RecordedRun, options: Namespace) -> None:
     """Print how to resume a run."""
     if held.record.hindrance:
         write(f"it cannot be resumed: {held.record.hindrance}", to=sys.stderr)
@@ -199,7 +199,7 @@ def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
     write("to continue it: ", (how, "bold"), to=sys.stderr)
 
 
-def tell_of_record(held: HeldRun, run: Any, options: Namespace) -> None:
+def tell_of_record(held: RecordedRun, run: Any, options: Namespace) -> None:
     """Print which answers could not be recorded, and, if the run has not ended, how to resume it."""
     names = list(run.unkept)
     if names:
@@ -221,12 +221,14 @@ def local_time(at: float) -> str:
         return "at no time"
 
 
-def record_as_json(record: RunRecord) -> dict[str, Any]:
-    """Return the record of a run as JSON."""
+def record_as_json(store: Store, record: RunRecord) -> dict[str, Any]:
+    """Return the record of a run as JSON, with who has it."""
+    from solvent.runs.holders import holder_of, status_of
+
     found: dict[str, Any] = {
         "run": record.run,
         "workflow": record.workflow,
-        "state": record.status,
+        "state": status_of(store, record),
         "agents": record.by_agents,
         "created": record.created,
         "tasks": record.tasks,
@@ -239,8 +241,9 @@ def record_as_json(record: RunRecord) -> dict[str, Any]:
         found["text"] = record.why
     if record.successor:
         found["successor"] = record.successor
-    if record.holder is not None:
-        found["holder"] = {"host": record.holder.host, "process": record.holder.process}
+    holder = None if record.by_agents or record.has_ended else holder_of(store, record.run)
+    if holder is not None:
+        found["holder"] = {"host": holder.host, "process": holder.process}
     if record.hindrance:
         found["hindrance"] = record.hindrance
     return found

@@ -16,10 +16,10 @@ from solvent.cli.workflows import folder_of
 from solvent.errors import AgentProblem, RecordProblem
 from solvent.runs import registry
 from solvent.runs.closing import difference, report_of
-from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.projection import view_of
 from solvent.runs.registry import inputs_of, journal_of, signals_of
+from solvent.runs.replay import Replay
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -39,13 +39,13 @@ def main(arguments: list[str]) -> int:
         if record.hindrance:
             raise RecordProblem("R406", f"the run `{record.run}` cannot be replayed: {record.hindrance}")
         workflow = workflow_of(record, options.file)
-        journal = Journal(store, journal_of(record.run), "replay", is_read_only=True)
+        journal = StoredJournal(store, journal_of(record.run), "replay", is_read_only=True)
         journal.open()
         tracer = Tracer() if options.trace else None
-        run = EmbeddedRun(
+        run = Replay(
             workflow,
             inputs_of(store, record),
-            journal=journal,
+            journal,
             folder=folder_of(options.file or record.file),
             observe=tracer,
             signals=signals_of(record),

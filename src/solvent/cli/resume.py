@@ -6,6 +6,7 @@ Answered calls are not repeated; calls that were running when the process died a
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,17 +21,18 @@ from solvent.cli.arguments import (
     add_wfformat,
     parser_for,
 )
-from solvent.cli.records import add_run, local_time, open_records, record_as_json
+from solvent.cli.records import add_run, local_time, open_records, place_of, record_as_json
 from solvent.cli.render import write, write_json
 from solvent.cli.report import plain, write_results, write_trace
 from solvent.cli.run_agents import resume_by_agents
 from solvent.cli.run_workflow import execute
 from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
-from solvent.errors import AgentProblem, RecordProblem
+from solvent.errors import RecordProblem
 from solvent.runs.closing import report_of
-from solvent.runs.held_run import resume
+from solvent.runs.holders import is_left
 from solvent.runs.projection import view_of
-from solvent.runs.registry import digest_of, find, inputs_of, is_left, latest, signals_of
+from solvent.runs.recorded_run import resume
+from solvent.runs.registry import digest_of, find, inputs_of, latest, signals_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,20 +46,17 @@ def main(arguments: list[str]) -> int:
     """Continue a run."""
     options = parser().parse_args(arguments)
     with open_records(options) as store:
-        record = find(store, options.run) if options.run else latest(store, is_left)
+        record = find(store, options.run) if options.run else latest(store, partial(is_left, store))
+        if record.folder:
+            refuse(options, ("scale",), "cannot be changed: this run keeps its scale")
+        if options.agents and record.folder and not record.has_ended:
+            record = _with_agents(store, record, options)
         if record.by_agents:
             return resume_by_agents(store, record, options)
-        if options.agents:
-            raise AgentProblem("A104", "`--agents` resumes runs that were submitted to agents, and this is not one")
-        refuse(options, ("scale",), "cannot be changed: this run keeps its scale")
         if record.has_ended:
             return _tell_end(store, record, options)
         held = resume(store, record, takes_over=options.take_over)
-        try:
-            workflow = workflow_of(record, options.file)
-        except BaseException:
-            held.leave()
-            raise
+        workflow = workflow_of(record, options.file)
         options.jobs = options.jobs or record.options.jobs
         options.processes = options.processes or record.options.processes
         options.signal = signals_of(record)
@@ -84,6 +83,24 @@ def parser() -> ArgumentParser:
     add_store(parser)
     add_format(parser)
     return parser
+
+
+def _with_agents(store: Store, record: RunRecord, options: Namespace) -> RunRecord:
+    """Let agents continue a run that one process has begun, with the services of its file."""
+    from solvent.runs.agents.submitting import hand_to_agents
+    from solvent.runs.registry import tell_agents
+
+    # The file may be in another folder than this one.
+    options.store = place_of(options)
+    workflow_of(record, options.file)
+    options.file, options.scale = options.file or record.file, record.options.scale
+    if record.by_agents:
+        # Who was to tell them may have died before.
+        tell_agents(store, record)
+    else:
+        record = hand_to_agents(store, record, takes_over=options.take_over)
+        options.take_over = False
+    return record
 
 
 def workflow_of(record: RunRecord, file: str | None) -> Workflow:
@@ -121,7 +138,7 @@ def _tell_end(store: Store, record: RunRecord, options: Namespace) -> int:
         began = datetime.fromtimestamp(record.created, UTC)
         write_trace(workflow_of(record, options.file), report, began, options.wfformat)
     if options.format == "json":
-        found: dict[str, Any] = record_as_json(record)
+        found: dict[str, Any] = record_as_json(store, record)
         if report is not None:
             found["results"] = {name: plain(value)[0] for name, value in report.results.items()}
             found |= {"states": report.states, "calls": report.calls, "adaptations": report.adaptations}

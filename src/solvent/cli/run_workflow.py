@@ -31,7 +31,6 @@ from solvent.cli.workflows import (
 from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError, StoreError
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.functions import FUNCTIONS
-from solvent.runs.projection import view_of
 from solvent.runs.report import problem_of, state_of
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     from solvent.engine.reaction import Reaction
     from solvent.engine.trace import Recorder
     from solvent.lang.solution import Solution
-    from solvent.runs.held_run import HeldRun
     from solvent.runs.observing.tracing import RunTrace
+    from solvent.runs.recorded_run import RecordedRun
     from solvent.runs.report import Report
     from solvent.workflows.model import Workflow
     from solvent.workflows.places import Loaded
@@ -110,7 +109,7 @@ def execute(
     *,
     inputs: dict[str, Any] | None = None,
     solution: Solution | None = None,
-    held: HeldRun | None = None,
+    held: RecordedRun | None = None,
 ) -> int:
     """Run a workflow with a live view, recorded if it is `held`, and report how it ended."""
     try:
@@ -138,7 +137,7 @@ def _execute(
     *,
     inputs: dict[str, Any] | None,
     solution: Solution | None,
-    held: HeldRun | None,
+    held: RecordedRun | None,
 ) -> int:
     from datetime import UTC, datetime
 
@@ -160,7 +159,7 @@ def _execute(
                 watch=view.take,
                 observe=tracer,
                 observer=trace,
-                should_stop=watch.should_stop if held is None else _either(watch.should_stop, held.is_cancelled),
+                should_stop=watch.should_stop if held is None else _either(watch.should_stop, held.should_stop),
                 signals=options.signal,
             )
             if tracer is not None:
@@ -192,7 +191,7 @@ def _execute(
     return exit_code(report)
 
 
-def _let_go(held: HeldRun | None, error: BaseException, options: Namespace) -> None:
+def _let_go(held: RecordedRun | None, error: BaseException, options: Namespace) -> None:
     """Release a run that an error has ended; delete one that could not begin."""
     if held is None:
         return
@@ -214,8 +213,10 @@ def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], 
     return lambda: one() or other()
 
 
-def _tell(workflow: Workflow, report: Report, options: Namespace, held: HeldRun | None) -> None:
+def _tell(workflow: Workflow, report: Report, options: Namespace, held: RecordedRun | None) -> None:
     if held is not None and held.journal.begun:
+        from solvent.runs.projection import view_of
+
         report.called_again = view_of(held.store, held.record).called_again
     write_report(workflow, report, options, run="" if held is None else held.record.run)
 

@@ -13,6 +13,7 @@ from solvent.cli.secrecy import shown
 from solvent.cli.task_states import MARKS, STYLES
 from solvent.errors import StoreError
 from solvent.runs.closing import report_of
+from solvent.runs.holders import holder_of, status_of
 from solvent.runs.nodes.shared import HALTED, Board, runs_in
 from solvent.runs.projection import view_of
 from solvent.runs.registry import find, is_name, list_runs, record_of
@@ -47,9 +48,9 @@ def main(arguments: list[str]) -> int:
             records, programs = list_runs(store, damaged), list_programs(store, damaged)
             if is_json:
                 broken = [{"run": run, "state": "damaged", "text": why} for run, why in damaged.items()]
-                write_json({"runs": [*(record_as_json(one) for one in records), *programs, *broken]})
+                write_json({"runs": [*(record_as_json(store, one) for one in records), *programs, *broken]})
             else:
-                _list(records, programs, damaged)
+                _list(store, records, programs, damaged)
             return 0
         program = program_meant(store, options.run)
         if program is not None:
@@ -76,13 +77,13 @@ def parser() -> ArgumentParser:
     return parser
 
 
-def _list(records: list[RunRecord], programs: list[dict[str, Any]], damaged: dict[str, str]) -> None:
+def _list(store: Store, records: list[RunRecord], programs: list[dict[str, Any]], damaged: dict[str, str]) -> None:
     if len(records) > _MAX_RUNS:
         write((f"… and {counted(len(records) - _MAX_RUNS, 'earlier run')}; --format json lists all", "dim"))
     latest = records[-_MAX_RUNS:]
     width = max((len(record.run) for record in latest), default=0)
     for record in latest:
-        state = record.status
+        state = status_of(store, record)
         what = f"{shown(record.workflow)}, by agents" if record.by_agents else record.file
         write(
             (f"{record.run:<{width}}", "bold"),
@@ -106,12 +107,12 @@ def _write_rows(found: list[tuple[dict[str, Any], str]]) -> None:
 
 
 def _show(store: Store, record: RunRecord, options: Namespace) -> None:
-    state = record.status
+    state = status_of(store, record)
     report = report_of(store, record, None) if record.has_ended else None
     states = view_of(store, record).states if report is None else report.states
     states = {name: {"asleep": "waiting"}.get(one, one) for name, one in states.items()}
     if options.format == "json":
-        found = record_as_json(record) | {"states": states}
+        found = record_as_json(store, record) | {"states": states}
         if report is not None:
             found |= {"calls": report.calls, "seconds": round(report.seconds, 6), "stuck": report.stuck}
             found["failures"] = [{"task": one.task, "kind": one.kind, "cause": one.cause} for one in report.failures]
@@ -120,8 +121,8 @@ def _show(store: Store, record: RunRecord, options: Namespace) -> None:
     style = _STYLES.get(state, "")
     write((record.run, "bold"), ": ", (state, style), f", {record.workflow} ({record.file})")
     write(f"began {local_time(record.created)}" + (f", ended {local_time(record.ended)}" if record.ended else ""))
-    if record.holder is not None and state == "running":
-        write(f"{record.holder} runs it")
+    if state == "running":
+        write(f"{holder_of(store, record.run)} runs it")
     _write_tasks(states)
     for one in [] if report is None else report.failures:
         write((f"task `{one.task}` failed: ", "bold red"), f"{one.kind}: {shortened(one.cause)}")
@@ -208,13 +209,13 @@ def _show_agents(store: Store, record: RunRecord, options: Namespace) -> None:
 
     seen = see_run(store, record.run)
     if options.format == "json":
-        write_json(_run_as_json(seen))
+        write_json(record_as_json(store, record) | _run_as_json(seen))
     else:
         _write_run(seen)
 
 
 def _run_as_json(seen: RunSeen) -> dict[str, Any]:
-    return record_as_json(seen.record) | {
+    return {
         "state": seen.state,
         "calls": seen.calls,
         "called_again": seen.again,

@@ -9,6 +9,7 @@ from solvent.cli.picture import add_picture, columns, format_of, write_picture
 from solvent.cli.records import add_run, named_or_latest, open_records
 from solvent.cli.render import write
 from solvent.pictures.timeline import Bar, Moment, Timeline, lines, rows_of, timeline_drawn, written_time
+from solvent.runs.holders import status_of
 from solvent.runs.projection import view_of
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def main(arguments: list[str]) -> int:
     form = format_of(options)
     with open_records(options) as store:
         record = named_or_latest(store, options.run)
-        view = view_of(store, record)
-    title = f"{record.run}: {record.status}, {written_time(round(view.seconds, 3)) if view.seconds else '0 s'}"
+        view, state = view_of(store, record), status_of(store, record)
+    title = f"{record.run}: {state}, {written_time(round(view.seconds, 3)) if view.seconds else '0 s'}"
     drawn = timeline_of(title, view)
     if form == "text" and options.output is None:
         for line in lines(drawn, width=columns()):
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> int:
     write_picture(
         options.output,
         form,
-        lambda: _as_text(drawn) if form == "text" else _as_json(record, view),
+        lambda: _as_text(drawn) if form == "text" else _as_json(record, state, view),
         lambda: timeline_drawn(drawn),
     )
     return 0
@@ -107,14 +108,14 @@ def _as_text(drawn: Timeline) -> str:
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines(drawn))
 
 
-def _as_json(record: RunRecord, view: RunView) -> str:
+def _as_json(record: RunRecord, state: str, view: RunView) -> str:
     import json
 
     import msgspec
 
     found: dict[str, Any] = {
         "run": record.run,
-        "state": record.status,
+        "state": state,
         "created": record.created,
         "seconds": view.seconds,
         "states": {name: _SHOWN_STATES.get(state, state) for name, state in view.states.items()},

@@ -1,7 +1,8 @@
 """Runs of workflows: in this process (embedded), by agents, recorded, replayed, explored; and of programs over nodes.
 
-Reading order: report, events, journal, functions, conditions, calls, messages, mailbox, outcome, execution; embedded,
-held_run, api; registry, projection; agents; replay_index; resources; observing; exploring, causality; nodes.
+Reading order: report, events, journal, functions, conditions, calls, messages, mailbox, outcome, execution; host,
+embedded, api; registry, holders, hosted_shard, stopper, recorded_run, replay; projection; agents; replay_index;
+resources; observing; exploring, causality; nodes.
 """
 
 __all__: list[str] = []

@@ -351,7 +351,7 @@ class Calls:
     def _unfit(self, value: Any) -> Failure | None:
         """Say why a result cannot be passed to another machine, if so."""
         try:
-            size, max_bytes = len(codec.pieces(value)), self._journal.store.max_blob_bytes
+            size, max_bytes = len(codec.pieces(value)), self._journal.max_value_bytes
         except codec.Unrecordable as error:
             return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
         except MemoryError:

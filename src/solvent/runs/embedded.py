@@ -1,7 +1,7 @@
 """Runs a workflow in this process: its molecules react here, its services are called in threads or processes.
 
-The loop is short: react until nothing is possible without an answer, keep what was noted, hand new calls to the
-`Caller`, wait for an answer, react again. Where the run is recorded, a commit takes longer than a task's reactions: all
+It is the owner of a host (see `host`) with one execution, and of what an agent has no use for: limits, Ctrl-C, signals
+that come at a time, and the report. Where the run is recorded, a commit takes longer than a task's reactions: all
 answers that have come meanwhile are noted together. And only calls that can run soon are noted and made: of the others
 nothing is written, so whoever resumes the run knows that they were never begun.
 """
@@ -11,17 +11,16 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from functools import partial
-from queue import Empty
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from solvent.engine.reaction import Stopped
 from solvent.errors import Interrupted, LimitReached, ReactionFailed, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs.call_queue import CallQueue
-from solvent.runs.calls import Again, NoCaller
+from solvent.runs.calls import Again
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS, bound
-from solvent.runs.inbox import Inbox
+from solvent.runs.host import Host
 from solvent.runs.journal import MemoryJournal
 from solvent.runs.kinds import makers_at
 from solvent.runs.resources import lender_of, while_lending
@@ -30,14 +29,14 @@ from solvent.workflows.formats.python.import_guard import refuse_run_while_impor
 from solvent.workflows.translate import concretise, foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
     from pathlib import Path
 
     from solvent.engine.reaction import Reaction
     from solvent.lang.solution import Solution
     from solvent.runs.calls import Answer
-    from solvent.runs.execution import Spectator
+    from solvent.runs.host import Touched
     from solvent.runs.journal import Journal
     from solvent.runs.report import Event, Report
     from solvent.runs.signals import Signal
@@ -50,7 +49,7 @@ _MAX_NAMED = 5
 
 
 class EmbeddedRun:
-    """One run of a workflow in this process; recorded, if it has a journal, and repeated, if that is read only."""
+    """One run of a workflow in this process; recorded, if it has a journal."""
 
     def __init__(
         self,
@@ -68,7 +67,6 @@ class EmbeddedRun:
         max_seconds: float | None = None,
         watch: Callable[[Event], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
-        spectator: Spectator | None = None,
         should_stop: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
     ) -> None:
@@ -77,16 +75,15 @@ class EmbeddedRun:
             concrete = concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
         else:
             concrete = foreign(workflow, solution)
-        self._answers: Inbox[Answer | Again] = Inbox()
+        self._host = Host(self)
         self.execution = Execution(
             concrete,
-            answers=self._answers,
+            answers=self._host.came,
             journal=MemoryJournal() if journal is None else journal,
             signals=signals,
             folder=folder,
             watch=watch,
             observe=observe,
-            spectator=spectator,
             should_stop=self._must_stop,
         )
         self._lender = lender_of(workflow, inputs, folder)
@@ -128,60 +125,38 @@ class EmbeddedRun:
                 except ReactionFailed as error:
                     report.error = error
                 finally:
-                    if isinstance(caller, Caller):
-                        caller.prepare_close()
+                    caller.prepare_close()
                     self._bring_back()
             return execution.finish()
 
     @contextmanager
-    def _calling(self) -> Iterator[Caller | NoCaller]:
-        if self.execution.journal.is_read_only:
-            yield NoCaller()
-        else:
-            with self._caller() as caller:
-                if self.execution.journal.is_kept and caller.executor is None:
-                    self._queue = CallQueue(self.execution.workflow.services, caller)
-                    self.execution.calls.room = self._queue
-                yield caller
+    def _calling(self) -> Iterator[Caller]:
+        with self._caller() as caller:
+            if self.execution.journal.is_kept and caller.executor is None:
+                self._queue = CallQueue(self.execution.workflow.services, caller)
+                self.execution.calls.room = self._queue
+            yield caller
 
     def _go_on(self) -> None:
         execution = self.execution
-        if execution.journal.is_read_only and not execution.report.ended_by:
-            # All that is recorded has been done again, and nothing else is.
-            if execution.calls.out or execution.signals.are_awaited(execution.solution):
-                raise Stopped
-            return
+        touched: Touched = {execution: None}
         while not execution.report.ended_by:
-            self._begin_calls()
+            self._host.do(touched)
             if not execution.calls.out and not execution.signals.are_awaited(execution.solution):
                 return
-            self._wait()
-            execution.settle()
+            self._wait(touched)
 
-    def _begin_calls(self) -> None:
-        """Keep what was noted, and make the calls that there is room for."""
-        execution = self.execution
-        if self._queue is None:
-            execution.admit_all()
-        else:
-            self._queue.admit()
-        execution.journal.commit()
-        execution.begin_calls()
-        if self._queue is not None:
-            self._queue.go()
-
-    def _wait(self) -> None:
+    def _wait(self, touched: Touched) -> None:
         """Wait until something has come, and take it; or until calls that wait may be made by now."""
         while True:
             if self._must_stop():
                 raise Stopped
-            if self._take() or self.execution.calls.waiting:
+            if self._take(touched) or self.execution.calls.waiting:
                 return
 
-    def _take(self) -> bool:
+    def _take(self, touched: Touched) -> bool:
         """Take the answers that come within a moment, or the next signal; tell whether there was any."""
-        execution, answers = self.execution, self._answers
-        seconds = LOOK_EVERY
+        execution, seconds = self.execution, LOOK_EVERY
         # While a call is repeated the past is not over, and it may have the next signal.
         due = execution.signals.next_at() if execution.calls.awaited is None else None
         if due is not None:
@@ -190,15 +165,47 @@ class EmbeddedRun:
                 execution.signal(*execution.signals.pop())
                 return True
             seconds = min(left, seconds)
-        try:
-            execution.take(answers.get(timeout=seconds))
-        except Empty:
-            return False
-        is_kept = execution.journal.is_kept
-        # Unless a commit is due before, calls that follow begin before further answers are taken.
-        while not (execution.report.ended_by or answers.empty()) and (is_kept or not execution.calls.has_plans):
-            execution.take(answers.get())
-        return True
+        return self._host.take(seconds, touched)
+
+    # --- What the host asks.
+
+    def receive(self, item: Answer | Again, _: Touched) -> None:
+        """Take the answer of a call."""
+        answers = [item]
+        # Nobody else has it while it is taken: its value may be all that memory holds.
+        del item
+        self.execution.take(answers.pop())
+
+    def has_enough(self) -> bool:
+        """Return whether calls are to begin before further answers are taken: unless a commit is due before."""
+        execution = self.execution
+        return bool(execution.report.ended_by) or (execution.calls.has_plans and not execution.journal.is_kept)
+
+    def here(self, touched: Touched) -> Touched:
+        """Return all: the only execution stays until the end."""
+        return touched
+
+    def admit(self, _: Touched) -> Iterable[Execution]:
+        """Admit the calls that there is room for; all, where nothing is kept of them."""
+        if self._queue is not None:
+            return self._queue.admit()
+        self.execution.admit_all()
+        return ()
+
+    def keep(self, _: Touched) -> None:
+        """Keep what was noted."""
+        self.execution.journal.commit()
+
+    def go(self) -> None:
+        """Count time for the calls that are made now."""
+        if self._queue is not None:
+            self._queue.go()
+
+    def fail(self, _: Execution, error: Exception) -> NoReturn:
+        """End the run."""
+        raise error
+
+    # --- Its end.
 
     def _must_stop(self) -> bool:
         if self._should_stop is not None and self._should_stop():
@@ -208,10 +215,6 @@ class EmbeddedRun:
 
     def _stopped(self) -> LimitReached:
         execution, report = self.execution, self.report
-        if execution.journal.is_read_only and not execution.journal.past:
-            count = len(execution.calls.waiting)
-            said = "the record ends here" + (f": {count:,} calls have no answer in it" if count else "")
-            return LimitReached("R407", said)
         if self._is_interrupted:
             return Interrupted("H504", "interrupted before the workflow was done")
         limit = f"time limit of {self._max_seconds:g} s reached"
@@ -231,8 +234,8 @@ class EmbeddedRun:
         """Keep the answers that have come and were not taken any more; end the calls that are out."""
         problem: StoreError | None = None
         execution = self.execution
-        while not self._answers.empty():
-            came = self._answers.get()
+        while not self._host.came.empty():
+            came = self._host.came.get()
             if isinstance(came, Again) or (came.failure is not None and came.failure.kind == "CANCELLED"):
                 continue
             if came.call is execution.calls.awaited or came.call not in execution.calls.out:

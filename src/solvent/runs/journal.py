@@ -8,9 +8,10 @@ finds out when it opens it, however much it reads there.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from solvent.errors import Conflict, RecordProblem
 from solvent.runs import events
@@ -40,10 +41,81 @@ if TYPE_CHECKING:
 MAX_READ = 1000
 
 
-class Journal:
-    """What a run has done, and does."""
+class Journal(Protocol):
+    """What an execution has done before, and where it notes what it does."""
 
+    #: The name of the run.
+    run: str
     #: Whether what is noted is kept.
+    is_kept: bool
+    #: Whether what was done is only done again.
+    is_read_only: bool
+    #: Inputs that are yet to be fed to the workflow again.
+    past: deque[AnyEvent]
+    #: How many of these are of the last record: what they have led to may not have been done.
+    last_inputs: int
+    #: Calls of the past that were made, each with how many inputs there were before; those without an answer are yet to
+    #: be made, unless nothing is (`is_read_only`).
+    starts: deque[tuple[int, str]]
+    #: How often each call was begun before.
+    begun: Counter[str]
+    #: How many attempts of each call were begun before, but for those that were ended by who had made them.
+    attempts: Counter[str]
+    #: How often each call was out when the process that had made it died.
+    losses: Counter[str]
+    #: Calls without an answer of who resumes it, and which of their attempts was noted last.
+    out: dict[str, int]
+    #: All adaptations that have happened.
+    adaptations: list[Adapted]
+
+    @property
+    def position(self) -> int:
+        """The position of the last record."""
+
+    @property
+    def max_value_bytes(self) -> int:
+        """How large the value of an answer may be."""
+
+    def note(self, event: Event, /) -> None:
+        """Write something down; it counts from the next `commit` on."""
+
+    def started(self, call: str, task: str, attempt: int = 1, /) -> None:
+        """Note that a call, or a further attempt of it, is about to be made."""
+
+    def withdraw(self, call: str, /) -> None:
+        """Note that a call which is out was not made, if it is: it has used up no attempt."""
+
+    def signalled(self, name: str, value: Any, /) -> None:
+        """Note that a signal has come."""
+
+    def adapted(self, event: Adapted, /) -> None:
+        """Note an adaptation, unless it is in the journal and follows again."""
+
+    def answered(self, call: str, attempts: int, value: Any, /) -> str:
+        """Note an answer; return why its value cannot be kept, if so; raise `MemoryError` where that runs out."""
+
+    def failed(self, call: str, task: str, attempts: int, failure: Failure, /, *, is_last: bool = True) -> None:
+        """Note that a call, or one of its attempts, failed."""
+
+    def value_of(self, answer: CallAnswered, /) -> Any:
+        """Return the value of an answer."""
+
+    def commit(self) -> None:
+        """Keep what was written down; raise `RecordProblem` if somebody else has the journal now."""
+
+    def taken(self) -> list[Append]:
+        """Return what was written down, if anything, for somebody who appends it and tells by `kept` where."""
+
+    def kept(self, position: int, /) -> None:
+        """Take the position of the last record, which the store has taken."""
+
+    def end(self, state: str, /) -> bool:
+        """Note how it ended, and nothing of what was not kept yet."""
+
+
+class StoredJournal:
+    """A log of a store."""
+
     is_kept = True
 
     def __init__(self, store: Store, log: str, agent: str, *, is_read_only: bool = False) -> None:
@@ -51,25 +123,17 @@ class Journal:
         self.agent = agent
         self.run = ""
         self.rename(log)
-        #: Inputs that are yet to be fed to the workflow again.
         self.past = deque[events.AnyEvent]()
-        #: How many of these are of the last record: what they have led to may not have been done.
         self.last_inputs = 0
-        #: Calls of the past that were made, each with how many inputs there were before; those without an answer are
-        #: yet to be made, unless nothing is (`is_read_only`).
         self.starts = deque[tuple[int, str]]()
-        #: How often each call was begun before.
         self.begun: Counter[str] = Counter()
-        #: How many attempts of each call were begun before, but for those that were ended by who had made them.
         self.attempts: Counter[str] = Counter()
-        #: How often each call was out when the process that had made it died.
         self.losses: Counter[str] = Counter()
         #: Calls without an answer of who resumes it (`is_resumed`), and which of their attempts was noted last.
         self.out: dict[str, int] = {}
         self.is_read_only = is_read_only
         #: Whether who has opened it had it before, and nobody else since.
         self.is_resumed = False
-        #: All that have happened.
         self.adaptations: list[Adapted] = []
         #: Those that will follow from the inputs again.
         self._adapted: list[Adapted] = []
@@ -226,6 +290,11 @@ class Journal:
         """The position of the last record."""
         return self._last
 
+    @property
+    def max_value_bytes(self) -> int:
+        """How large the value of an answer may be."""
+        return self.store.max_blob_bytes
+
     def kept(self, position: int) -> None:
         """Take the position of the last record, which the store has taken."""
         self._last, self._sealed = position, b""
@@ -263,26 +332,38 @@ class Journal:
         return found[0].position if len(found) == 1 and found[0].data == record else None
 
 
-class MemoryJournal(Journal):
+class MemoryJournal:
     """The journal of a run that is not recorded: nothing is kept, and nothing has happened before."""
 
+    run = ""
     is_kept = False
+    is_read_only = False
+    last_inputs = 0
+    position = 0
+    max_value_bytes = sys.maxsize
 
     def __init__(self) -> None:
-        self.run = ""
-        self.is_read_only = False
         self.past = deque[events.AnyEvent]()
-        self.last_inputs = 0
         self.starts = deque[tuple[int, str]]()
         self.begun = self.attempts = self.losses = Counter[str]()
-        self.out = {}
-        self.adaptations = []
+        self.adaptations: list[Adapted] = []
+        self.out: dict[str, int] = {}
 
     def note(self, _event: Event) -> None:
         """Keep nothing."""
 
+    def withdraw(self, _call: str) -> None:
+        """Keep nothing."""
+
     def started(self, _call: str, _task: str, _attempt: int = 1) -> None:
         """Keep nothing."""
+
+    def signalled(self, _name: str, _value: Any) -> None:
+        """Keep nothing."""
+
+    def adapted(self, event: Adapted) -> None:
+        """Note an adaptation."""
+        self.adaptations.append(event)
 
     def answered(self, _call: str, _attempts: int, _value: Any) -> str:
         """Keep nothing, which nothing hinders."""
@@ -291,15 +372,23 @@ class MemoryJournal(Journal):
     def failed(self, _call: str, _task: str, _attempts: int, _failure: Failure, *, is_last: bool = True) -> None:
         """Keep nothing."""
 
-    def adapted(self, event: Adapted) -> None:
-        """Note an adaptation."""
-        self.adaptations.append(event)
-
-    def signalled(self, _name: str, _value: Any) -> None:
-        """Keep nothing."""
+    def value_of(self, answer: CallAnswered) -> NoReturn:
+        """Never come to this: there is no past."""
+        raise AssertionError(f"nothing was kept of `{answer.call}`")
 
     def commit(self) -> None:
         """Keep nothing."""
+
+    def taken(self) -> list[Append]:
+        """Return nothing."""
+        return []
+
+    def kept(self, _position: int) -> None:
+        """Keep nothing."""
+
+    def end(self, _state: str) -> bool:
+        """Keep nothing."""
+        return True
 
 
 def _is_input(event: AnyEvent) -> bool:
@@ -326,4 +415,4 @@ def read_journal(store: Store, log: str) -> Iterator[tuple[int, AnyEvent]]:
         after = found[-1].position
 
 
-__all__ = ["MAX_READ", "Journal", "MemoryJournal", "read_journal"]
+__all__ = ["MAX_READ", "Journal", "MemoryJournal", "StoredJournal", "read_journal"]

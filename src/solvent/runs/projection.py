@@ -27,6 +27,7 @@ from solvent.runs.events import (
     ShardTaken,
     SignalReceived,
 )
+from solvent.runs.holders import status_of
 from solvent.runs.journal import MAX_READ
 from solvent.runs.registry import key_of, task_names, workflow_of
 from solvent.runs.report import Timing
@@ -381,7 +382,7 @@ def view_of(store: Store, record: RunRecord) -> RunView:
         pass
     if record.has_ended:
         follower.view.end(record)
-    elif record.status != "running":
+    elif status_of(store, record) != "running":
         follower.view.interrupt()
     return follower.view
 

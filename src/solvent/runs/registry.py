@@ -1,8 +1,8 @@
 """The register of runs: one key `runs/NAME` of a store for each run, whether one process has it or agents do.
 
-The record of a run says what is run, how it is divided into shards, who has it, and how it ended. It is made and
-changed by compare-and-set, so a name is one run's, and a run ends once. What happens in between is in the journals of
-its shards (`runs/NAME/shard/K`).
+The record of a run says what is run, how it is divided into shards, and how it ended. It is made and changed by
+compare-and-set, so a name is one run's, and a run ends once. What happens in between is in the journals of its shards
+(`runs/NAME/shard/K`), and who has one of these its lease says (`runs/NAME/lease/K`).
 
 A run of agents is announced to them as well (`messages/agents/submitted`). The announcement comes first, and names a
 blob with the record: should whoever submits a run die there, an agent makes the record.
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from solvent.errors import Conflict, RecordProblem, StoreError, WorkflowProblem, nearest
-from solvent.runs.holders import Holder, is_there
 from solvent.runs.kept import Kept, keep
 from solvent.services.failure import legible
 from solvent.store.interface import check_name
@@ -49,7 +48,7 @@ MESSAGES = "messages/"
 """All that agents must hear of is below it, so that they read it in one order, and nothing else."""
 SUBMITTED, OVER, FINISHED = (f"{MESSAGES}agents/{one}" for one in ("submitted", "over", "finished"))
 NAME_RULE = "letters, digits and _ . = - only, at most 100"
-State: TypeAlias = Literal["running", "stopped", "done", "failed", "cancelled"]
+State: TypeAlias = Literal["running", "done", "failed", "cancelled"]
 _ENDED = ("done", "failed", "cancelled")
 _NAME = re.compile(r"[A-Za-z0-9_.=-]{1,100}")
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -89,8 +88,6 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     ended: Time = 0.0
     #: Why it ended, where its journals do not tell.
     why: str = ""
-    #: The process that has it; nothing where agents have it.
-    holder: Holder | None = None
     #: The file as it was given, and the folder in which that was.
     file: str = ""
     folder: str = ""
@@ -117,13 +114,6 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     def lasted(self) -> float:
         """For how many seconds it has been there, by the clocks of who created and who ended it."""
         return max(0.0, (self.ended if self.has_ended else time.time()) - self.created)
-
-    @property
-    def status(self) -> str:
-        """Its state; one whose process died without a word is `interrupted`."""
-        is_alone = self.state == "running" and not self.by_agents
-        is_lost = is_alone and (self.holder is None or is_there(self.holder) is False)
-        return "interrupted" if is_lost else self.state
 
 
 # ------------------------------------------------------------------------------------------------------- keys
@@ -204,7 +194,7 @@ def announce(store: Store, record: RunRecord) -> None:
     data = encode_msgpack(record)
     if store.get(key_of(record.run)) is not None:
         raise Conflict(key_of(record.run), expected=0, last=1)
-    store.append(SUBMITTED, f"{record.run} {store.put_blob(data)}".encode())
+    tell_agents(store, record)
     try:
         create(store, record)
     except Conflict:
@@ -212,6 +202,11 @@ def announce(store: Store, record: RunRecord) -> None:
         entry = store.get(key_of(record.run))
         if entry is None or entry.value != data:
             raise
+
+
+def tell_agents(store: Store, record: RunRecord) -> None:
+    """Let agents know of a run, once more if need be."""
+    store.append(SUBMITTED, f"{record.run} {store.put_blob(encode_msgpack(record))}".encode())
 
 
 def announced(data: bytes) -> tuple[str, str]:
@@ -245,7 +240,7 @@ def change(store: Store, run: str, make: Callable[[RunRecord], RunRecord | None]
 
 
 def end(store: Store, run: str, state: State, why: str = "") -> bool:
-    """End a run of agents; return whether it was this that ended it."""
+    """End a run; return whether it was this that ended it. Whoever runs it finds out, and leaves it."""
     at, text = time.time(), legible(why[:MAX_TEXT])
 
     def ended(record: RunRecord) -> RunRecord | None:
@@ -261,27 +256,6 @@ def end(store: Store, run: str, state: State, why: str = "") -> bool:
     return is_first
 
 
-def cancel(store: Store, record: RunRecord, why: str) -> bool:
-    """Cancel a run; return whether it has ended, or its process was only asked to end it."""
-    run = record.run
-    if record.by_agents:
-        end(store, run, "cancelled", why)
-        return True
-    store.put(key_of(run, "cancel"), b"")
-    record = existing(store, run)
-    if record.has_ended:
-        return True
-    if record.holder is not None and is_there(record.holder) is not False:
-        return False
-
-    def cancelled(now: RunRecord) -> RunRecord | None:
-        # Somebody may continue it just now, and will look.
-        is_same = now.holder == record.holder and not now.has_ended
-        return msgspec.structs.replace(now, state="cancelled", holder=None, ended=time.time()) if is_same else None
-
-    return change(store, run, cancelled) is not None
-
-
 # ------------------------------------------------------------------------------------------------------- finding
 
 
@@ -293,15 +267,10 @@ def record_of(store: Store, run: str) -> RunRecord | None:
 
 def existing(store: Store, run: str) -> RunRecord:
     """Return the record of a run; raise `RecordProblem` R401 where there is none."""
-    return existing_revision(store, run)[0]
-
-
-def existing_revision(store: Store, run: str) -> tuple[RunRecord, int]:
-    """Return the record of a run, and its revision; raise `RecordProblem` R401 where there is none."""
-    entry = store.get(key_of(run))
-    if entry is None:
+    record = record_of(store, run)
+    if record is None:
         raise RecordProblem("R401", f"there is no run `{run}` in {store.url}")
-    return _decoded(run, entry.value), entry.revision
+    return record
 
 
 def list_runs(store: Store, damaged: dict[str, str] | None = None) -> list[RunRecord]:
@@ -338,17 +307,13 @@ def latest(store: Store, is_wanted: Callable[[RunRecord], bool] = lambda _: True
     return ([one for one in records if is_wanted(one)] or records)[-1]
 
 
-def is_left(record: RunRecord) -> bool:
-    """Return whether somebody may continue a run: it has not ended, and no process that is there has it."""
-    return not record.has_ended and (record.holder is None or not is_there(record.holder))
-
-
 def names_in(store: Store) -> list[str]:
     """Return the names of all runs in a store: of workflows, and of programs over nodes."""
     from solvent.runs.nodes.shared import PROGRAMS  # what nodes need is asked for by few who look for a run
 
     found: dict[str, int] = {}
-    for key, entry in {**store.keys(_RUNS), **store.keys(PROGRAMS)}.items():
+    records = {key: entry for key, entry in store.keys(_RUNS).items() if key.count("/") == 1}
+    for key, entry in {**records, **store.keys(PROGRAMS)}.items():
         name = key.split("/")[1]
         found[name] = min(entry.revision, found.get(name, entry.revision))
     return sorted(found, key=found.__getitem__)
@@ -454,8 +419,8 @@ _DIGESTED = encoder(enc_hook=_named, order="deterministic")
 
 __all__ = [
     "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
-    "RunRecord", "State", "announce", "announced", "announced_record", "cancel", "change", "create", "digest_of", "end",
-    "existing", "existing_revision", "find", "inputs_of", "is_left", "is_name", "journal_of", "key_of", "latest",
+    "RunRecord", "State", "announce", "announced", "announced_record", "change", "create", "digest_of", "end",
+    "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
     "list_runs", "messages_of", "name_from", "names_in", "new_name", "new_record", "record_of", "signals_of",
-    "task_names", "workflow_of",
+    "task_names", "tell_agents", "workflow_of",
 ]  # fmt: skip

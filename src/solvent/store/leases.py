@@ -22,7 +22,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import msgspec
 
@@ -211,6 +211,13 @@ class Heartbeats:
         return {a: entry for a, (entry, _) in self._seen.items() if entry and self.is_presumed_dead(a)}
 
 
+class Presumption(Protocol):
+    """Who knows which agents are dead: `Heartbeats`."""
+
+    def is_presumed_dead(self, agent: str, /) -> bool:
+        """Return whether an agent may be taken for dead."""
+
+
 class Lease:
     """A key that names the holder of something; for one thread at a time."""
 
@@ -229,17 +236,17 @@ class Lease:
         entry = self._store.get(self.key)
         return None if entry is None else holder_from_entry(entry)
 
-    def take(self, heartbeats: Heartbeats | None = None, *, known: Holder | None = None) -> int | None:
+    def take(self, presumption: Presumption | None = None, *, known: Holder | None = None) -> int | None:
         """Take it, if it is free or its holder is presumed dead; return the new epoch, or `None`.
 
-        Without `heartbeats`, only if it is free. `known` is its holder, if it has just been read. An agent that has
+        Without `presumption`, only if it is free. `known` is its holder, if it has just been read. An agent that has
         restarted takes its former leases with a new epoch.
         """
         holder = known or self.holder() or Holder("", 0, 0)
         if self.epoch is not None and holder == (self.agent, self.epoch, self._revision):
             return self.epoch
         is_held = holder.agent not in {"", self.agent}
-        if is_held and (heartbeats is None or not heartbeats.is_presumed_dead(holder.agent)):
+        if is_held and (presumption is None or not presumption.is_presumed_dead(holder.agent)):
             return None
         value = msgspec.msgpack.encode({"holder": self.agent, "epoch": holder.epoch + 1})
         try:
@@ -313,6 +320,7 @@ __all__ = [
     "Heartbeats",
     "Holder",
     "Lease",
+    "Presumption",
     "heartbeat_from_value",
     "holder_from_entry",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError
 from solvent.runs.closing import closed_shards
+from solvent.runs.holders import status_of
 from solvent.runs.projection import Follower
 from solvent.runs.registry import FINISHED, SUBMITTED, record_of
 
@@ -86,13 +87,15 @@ class RunList:
     def _row_of(self, store: Store, record: RunRecord) -> Message:
         run = record.run
         row: Message = {
-            "run": run, "workflow": record.workflow, "created": record.created, "state": record.status,
+            "run": run, "workflow": record.workflow, "created": record.created, "state": status_of(store, record),
             "agents": record.by_agents, "tasks": record.tasks, "file": record.file,
         }  # fmt: skip
         if record.has_ended and not record.by_agents:
-            self._forget(run)
             closed = closed_shards(store, record)
-            return row | {"ended": record.ended} | ({} if closed is None else _counts(closed[0].states.values()))
+            # The process of a run that was cancelled may not have written that yet.
+            if closed is not None:
+                self._forget(run)
+                return row | {"ended": record.ended} | _counts(closed[0].states.values())
         if run not in self._followers:
             self._followers[run] = Follower(store, record, self._workflows.read(store, record))
         follower = self._followers[run]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import StoreError
 from solvent.runs.agents.offers import mark_of
+from solvent.runs.agents.presence import takes_runs
 from solvent.runs.closing import closed_shards, merged
+from solvent.runs.holders import holder_of, status_of
 from solvent.runs.projection import (
     Adaptation,
     CallChanged,
@@ -60,6 +62,7 @@ class Agents:
         """Return the agents, the shards that they hold, and the services that are missing."""
         now = time.monotonic()
         found = {key.removeprefix(AGENTS): entry for key, entry in self._store.keys(AGENTS).items()}
+        found = {name: entry for name, entry in found.items() if takes_runs(entry.value)}
         for name, entry in found.items():
             before = self._seen.get(name)
             if before is None:
@@ -247,9 +250,10 @@ class RunSource:
             return self._end(record)
         if record.by_agents:
             return {}
-        told: Message = {"e": "run", "state": record.status}
-        if record.holder is not None:
-            told["holder"] = str(record.holder)
+        told: Message = {"e": "run", "state": status_of(self._store, record)}
+        holder = holder_of(self._store, record.run)
+        if holder is not None:
+            told["holder"] = str(holder)
         if record.hindrance:
             told["hindrance"] = record.hindrance
         return told

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents.shards import shards_of
-from solvent.runs.registry import cancel, record_of
+from solvent.runs.registry import end, record_of
 from solvent.web.channel import Channels
 from solvent.web.graph_layout import Layouts
 from solvent.web.run_list import RunList
@@ -113,7 +113,9 @@ def _cancel(site: Site, run: str) -> dict[str, Any]:
     record = None if store is None else record_of(store, run)
     if store is None or record is None:
         raise RecordProblem("R401", f"there is no run `{run[:100]}`")
-    return {"run": run, "is_done": record.has_ended or cancel(store, record, "from the page")}
+    if not record.has_ended:
+        end(store, run, "cancelled", "from the page")
+    return {"run": run, "is_done": True}
 
 
 __all__ = ["routes"]

@@ -12,8 +12,9 @@ from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.embedded import EmbeddedRun, run_workflow
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.outcome import has_waiting
+from solvent.runs.replay import Replay
 from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
 from tests.growth import executed_lines
 from tests.unit.runs.agents.flows import add, broken, run_by_agents, store_at
@@ -101,12 +102,14 @@ def crowded() -> Workflow:
 def test_a_record_is_done_again_without_any_call(tmp_path: Path) -> None:
     """Every answer of the record finds the call that it is of."""
     with store_at(tmp_path) as store:
-        for is_read_only in (False, True):
-            journal = Journal(store, "runs/r/journal", "me", is_read_only=is_read_only)
-            journal.open()
-            report = EmbeddedRun(crowded(), None, journal=journal, max_seconds=60).run()
-            assert report.error is None
-            assert report.results == {f"join{at}": at + 2 for at in range(12)}
+        journal = StoredJournal(store, "runs/r/journal", "me")
+        journal.open()
+        had = EmbeddedRun(crowded(), None, journal=journal, max_seconds=60).run()
+        journal = StoredJournal(store, "runs/r/journal", "me", is_read_only=True)
+        journal.open()
+        report = Replay(crowded(), None, journal).run()
+        assert (had.error, report.error) == (None, None)
+        assert report.results == had.results == {f"join{at}": at + 2 for at in range(12)}
 
 
 def test_shards_are_done_again_from_their_journals(tmp_path: Path) -> None:

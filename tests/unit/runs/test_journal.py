@@ -8,7 +8,7 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted, ShardTaken
-from solvent.runs.journal import Journal, read_journal
+from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.services import Failure
 from solvent.store import Conflict, Store
@@ -16,9 +16,9 @@ from solvent.store import Conflict, Store
 LOG = "runs/r/shard/0"
 
 
-def opened(store: Store, *, epoch: int = 0, **options: Any) -> Journal:
+def opened(store: Store, *, epoch: int = 0, **options: Any) -> StoredJournal:
     """Give an open journal."""
-    journal = Journal(store, LOG, "me", **options)
+    journal = StoredJournal(store, LOG, "me", **options)
     journal.open(epoch)
     return journal
 

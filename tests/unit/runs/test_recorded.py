@@ -13,8 +13,9 @@ import solvent
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted
-from solvent.runs.journal import Journal, read_journal
+from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.kept import MIN_BLOB_BYTES
+from solvent.runs.replay import Replay
 from solvent.services import cancelled
 from solvent.store import Store, open_store
 from solvent.workflows.model import Alternative, Control, Policy, Result, Service, Task, Value, Workflow
@@ -59,7 +60,7 @@ class Calls(list[tuple[str, list[Any]]]):
 
 def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     """Run a workflow with a journal, from where that ends."""
-    journal = Journal(store, log, "me", is_read_only=options.pop("is_read_only", False))
+    journal = StoredJournal(store, log, "me")
     journal.open()
     made = EmbeddedRun(workflow, options.pop("inputs", None), journal=journal, max_seconds=MAX_SECONDS, **options)
     threads = set(threading.enumerate())
@@ -67,6 +68,13 @@ def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     for thread in set(threading.enumerate()) - threads:
         thread.join(MAX_SECONDS)
     return report
+
+
+def replay(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
+    """Do what a journal has again."""
+    journal = StoredJournal(store, log, "me", is_read_only=True)
+    journal.open()
+    return Replay(workflow, options.pop("inputs", None), journal, **options).run()
 
 
 def copied(store: Store, log: str, to: str, share: float) -> set[str]:
@@ -83,7 +91,7 @@ def copied(store: Store, log: str, to: str, share: float) -> set[str]:
 
 
 def _past(store: Store, log: str) -> list[Any]:
-    journal = Journal(store, log, "me", is_read_only=True)
+    journal = StoredJournal(store, log, "me", is_read_only=True)
     journal.open()
     return list(journal.past)
 
@@ -117,7 +125,7 @@ def test_patterns_are_replayed(store: Store, example: Example) -> None:
         if signals:
             options["signals"] = [(0.01 * at, name, at) for at, name in enumerate(sorted(signals))]
         had = run(store, log, workflow, **options)
-        found = run(store, log, workflow, is_read_only=True, **options)
+        found = replay(store, log, workflow, **options)
         for name in ("results", "states", "adaptations", "stuck", "ended_by", "is_cancelled", "error"):
             assert _untimed(getattr(found, name)) == _untimed(getattr(had, name)), name
         assert [(one.kind, one.task) for one in found.trace or ()] == [(one.kind, one.task) for one in had.trace or ()]
@@ -149,7 +157,7 @@ def test_a_call_without_data_is_made_again(store: Store) -> None:
     assert run(store, "runs/unkept/journal", workflow).results == {"t2": 4}
     assert [one.repeated for one in calls if one is not None] == [False, True]
     with pytest.raises(RecordProblem, match="is no data and was not kept"):
-        run(store, "runs/unkept/journal", workflow, is_read_only=True)
+        replay(store, "runs/unkept/journal", workflow)
 
 
 def handles(outcomes: Iterator[bool]) -> Workflow:
@@ -213,7 +221,7 @@ def test_a_replay_of_a_part_ends_where_the_record_does(store: Store) -> None:
     """What has no answer in the record is not called, and the report says so."""
     run(store, "runs/long/journal", chain(lambda: 1, lambda one: one, lambda one: one))
     copied(store, "runs/long/journal", "runs/short/journal", 0.7)
-    report = run(store, "runs/short/journal", chain(lambda: 1, lambda one: one, _never), is_read_only=True)
+    report = replay(store, "runs/short/journal", chain(lambda: 1, lambda one: one, _never))
     assert report.error is not None
     assert report.error.code == "R407"
     assert report.states["t0"] == "done"
@@ -303,7 +311,7 @@ def test_only_calls_that_can_run_are_noted(store: Store) -> None:
     flow = Workflow("w", tuple(Task(f"t{at}", "work") for at in range(100)), (Service("work", function=work),))
     report = run(store, "runs/few/journal", flow, jobs=2, should_stop=lambda: len(begun) == 2)
     assert report.error is not None
-    is_first, known = False, Journal(store, "runs/few/journal", "me", is_read_only=True)
+    is_first, known = False, StoredJournal(store, "runs/few/journal", "me", is_read_only=True)
     known.open()
     assert 2 <= known.begun.total() <= 3
     begun.clear()
@@ -373,7 +381,7 @@ def test_a_replay_does_not_wait_for_signals(store: Store) -> None:
     done = threading.Event()
     stopped = run(store, log, flow, signals=signals, watch=lambda _: done.set(), should_stop=done.is_set)
     assert stopped.error is not None
-    replayed = run(store, log, flow, signals=signals, is_read_only=True)
+    replayed = replay(store, log, flow, signals=signals)
     assert replayed.error is not None
     assert replayed.error.code == "R407"
 

@@ -11,20 +11,23 @@ import msgspec
 import pytest
 
 from solvent.errors import Conflict, RecordProblem
+from solvent.runs.agents.presence import see_agents
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import closed_shards, report_of
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallStarted
-from solvent.runs.held_run import new_run, resume
-from solvent.runs.holders import Holder, is_there, this_process
+from solvent.runs.holders import Holder, holder_of, is_there, status_of, this_process
 from solvent.runs.projection import view_of
-from solvent.runs.registry import digest_of, document_of, existing, find, key_of, latest, list_runs, record_of
+from solvent.runs.recorded_run import new_run, resume
+from solvent.runs.registry import digest_of, document_of, end, existing, find, key_of, latest, list_runs, record_of
+from solvent.store.leases import AGENTS, Lease
 from solvent.values.encoding import encode_msgpack
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import adaptive as sums
 
 if TYPE_CHECKING:
-    from solvent.runs.held_run import HeldRun
+    from solvent.runs.recorded_run import RecordedRun
+    from solvent.runs.registry import RunRecord
     from solvent.store import Store
 
 
@@ -38,16 +41,25 @@ def workflow(first: Any = 1, function: Any = _add) -> Workflow:
     return Workflow("Sum of two!", tasks, (Service("add", function=function),))
 
 
-def opened(store: Store, made: Workflow | None = None) -> HeldRun:
+def opened(store: Store, made: Workflow | None = None) -> RecordedRun:
     """Give a run that has begun."""
     held = new_run(store, made or workflow(), {})
     held.open()
     return held
 
 
-def done(held: HeldRun, made: Workflow | None = None) -> None:
+def done(held: RecordedRun, made: Workflow | None = None) -> None:
     """Run it to its end."""
-    held.end(EmbeddedRun(made or workflow(), {}, journal=held.journal, should_stop=held.is_cancelled).run())
+    held.end(EmbeddedRun(made or workflow(), {}, journal=held.journal, should_stop=held.should_stop).run())
+
+
+def had_by(store: Store, process: Holder) -> RunRecord:
+    """Give a run that another process has."""
+    held = opened(store)
+    held.leave()
+    assert Lease(store, key_of(held.record.run, "lease", 0), "another").take() is not None
+    store.put(AGENTS + "another", encode_msgpack({"process": msgspec.to_builtins(process)}))
+    return held.record
 
 
 def test_what_is_large_or_no_data_is_summed_up_too(store: Store) -> None:
@@ -77,8 +89,13 @@ def test_a_run_that_was_left_may_be_had_by_another(store: Store) -> None:
         resume(store, held.record)
     assert problem.value.code == "R405"
     held.leave()
-    assert find(store, held.record.run).state == "stopped"
-    other = resume(store, held.record)
+    assert status_of(store, held.record) == "stopped"
+    other, late = resume(store, held.record), resume(store, held.record)
+    other.open()
+    with pytest.raises(RecordProblem) as problem:
+        late.open()
+    assert problem.value.code == "R402"
+    late.leave()
     with pytest.raises(RecordProblem, match="is still going on"):
         resume(store, held.record)
     taken = resume(store, other.record, takes_over=True)
@@ -86,19 +103,41 @@ def test_a_run_that_was_left_may_be_had_by_another(store: Store) -> None:
     with pytest.raises(RecordProblem) as problem:
         done(other)
     assert problem.value.code == "R402"
+    other.leave()
     done(taken)
     assert latest(store).state == "done"
 
 
 def test_a_holder_elsewhere_may_be_alive(store: Store) -> None:
     """Nobody can see whether a process of another machine is there, so somebody has to say so."""
-    held = opened(store)
-    record = msgspec.structs.replace(held.record, holder=Holder("another host", 1, "then"))
-    store.put(key_of(record.run), encode_msgpack(record))
+    record = had_by(store, Holder("another host", 1, "then"))
     with pytest.raises(RecordProblem, match="may still be going on") as problem:
         resume(store, record)
     assert "--take-over" in problem.value.hint
-    assert resume(store, record, takes_over=True).record.holder == this_process()
+    taken = resume(store, record, takes_over=True)
+    taken.open()
+    assert holder_of(store, record.run) == this_process()
+    taken.leave()
+
+
+def test_a_process_that_has_its_own_run_is_not_among_the_agents(store: Store) -> None:
+    """It takes no other run, so nobody who looks for agents finds it; when it has left nothing of it stays."""
+    held = opened(store)
+    assert (see_agents(store, patience=0.0), len(store.keys(AGENTS))) == ([], 1)
+    held.leave()
+    assert store.keys(AGENTS) == {}
+
+
+def test_a_run_that_was_ended_meanwhile_is_not_continued(store: Store) -> None:
+    """Whoever wanted to continue it is refused, and has not left a trace."""
+    held = opened(store)
+    held.leave()
+    other = resume(store, held.record)
+    end(store, held.record.run, "cancelled")
+    with pytest.raises(RecordProblem, match="or has ended it") as problem:
+        other.open()
+    assert (problem.value.code, store.keys(AGENTS)) == ("R402", {})
+    assert find(store, held.record.run).state == "cancelled"
 
 
 def test_processes_are_known_by_when_they_started() -> None:
@@ -118,7 +157,8 @@ def test_processes_are_known_by_when_they_started() -> None:
 def test_resources_are_not_resumed(store: Store) -> None:
     """What tasks change in place is not recorded, and the card says so from the beginning."""
     held = opened(store)
-    record = msgspec.structs.replace(held.record, hindrance="it cannot be", holder=None)
+    held.leave()
+    record = msgspec.structs.replace(held.record, hindrance="it cannot be")
     store.put(key_of(record.run), encode_msgpack(record))
     with pytest.raises(RecordProblem, match="it cannot be") as problem:
         resume(store, record)
@@ -168,8 +208,13 @@ def test_a_run_whose_process_is_gone_is_interrupted(store: Store) -> None:
     held.journal.note(CallStarted("a", "a", held.record.created))
     held.journal.commit()
     assert view_of(store, held.record).states == {"a": "running", "b": "waiting"}
-    gone = msgspec.structs.replace(held.record, holder=Holder(this_process().host, os.getpid(), "another time"))
-    assert (gone.status, view_of(store, gone).states["a"]) == ("interrupted", "interrupted")
+    held.leave()
+    gone = had_by(store, Holder(this_process().host, os.getpid(), "another time"))
+    assert status_of(store, gone) == "interrupted"
+    taken = resume(store, gone)
+    taken.open()
+    assert (status_of(store, gone), store.get(AGENTS + "another")) == ("running", None)
+    taken.leave()
 
 
 def test_a_name_is_one_runs_whoever_has_it(store: Store) -> None:

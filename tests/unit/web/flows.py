@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.held_run import new_run
+from solvent.runs.recorded_run import new_run
 from solvent.store import open_store
 from solvent.workflows.model import Alternative, Input, Policy, Result, Service, Task, Value, Workflow
 
@@ -72,7 +72,7 @@ def going(folder: Path, name: str = "healing-1", gate: Gate | None = None) -> It
     with open_store(str(folder / "store.db"), is_durable=False) as store:
         held = new_run(store, workflow, {"n": 1}, file="healing.py")
         held.name(name)
-        run = EmbeddedRun(workflow, {"n": 1}, journal=held.journal, should_stop=held.is_cancelled)
+        run = EmbeddedRun(workflow, {"n": 1}, journal=held.journal, should_stop=held.should_stop)
         held.open()
         thread = threading.Thread(target=lambda: held.end(run.run()))
         thread.start()

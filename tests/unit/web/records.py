@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted
-from solvent.runs.held_run import new_run
 from solvent.runs.kept import Kept
+from solvent.runs.recorded_run import new_run
 from solvent.runs.report import Report
 from solvent.store import open_store
 from solvent.values import codec

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from solvent.runs.registry import end
 from solvent.store import open_store
 from tests.live.store_backends import HAS_SERVERS
 from tests.unit.web.flows import going, recorded
@@ -41,6 +42,16 @@ def test_the_list_says_how_far_a_run_is(tmp_path: Path) -> None:
         while row["state"] == "running":
             row = next(rows)
         assert (row["state"], row["done"], row["total"]) == ("done", 4, 4)
+
+
+def test_a_cancelled_run_keeps_its_progress(tmp_path: Path) -> None:
+    """Its row says how far it was, though its process has not written how its tasks are."""
+    run = write_run(tmp_path / "store.db", wide_workflow(12), until=0.5)
+    with open_store(str(tmp_path / "store.db"), is_durable=False) as store:
+        end(store, run, "cancelled")
+    with served(tmp_path / "store.db") as client, listening(client, "/api/events") as events:
+        (row,) = next(events).data["rows"]
+    assert (row["state"], row["done"], row["total"]) == ("cancelled", 5, 11)
 
 
 def test_the_newest_run_is_first(tmp_path: Path) -> None:

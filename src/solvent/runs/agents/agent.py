@@ -22,12 +22,13 @@ from solvent.runs.agents.hosted_run import HostedRun, number_of
 from solvent.runs.agents.keeping import Keeper
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.refusing import Refusals
-from solvent.runs.agents.shards import damaged_lease, is_away, refuse_format
+from solvent.runs.agents.shards import is_away, refuse_format
 from solvent.runs.agents.sharing import Shares, about_this
 from solvent.runs.agents.telling import Teller
 from solvent.runs.agents.troubles import Troubles
 from solvent.runs.agents.watching import Watcher
-from solvent.runs.inbox import Inbox
+from solvent.runs.host import Host
+from solvent.runs.hosted_shard import damaged_lease
 from solvent.runs.messages import dealt
 from solvent.runs.registry import (
     FINISHED,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from solvent.runs.agents.telling import Observe, Told
     from solvent.runs.calls import Again, Answer
     from solvent.runs.execution import Execution
+    from solvent.runs.host import Touched
     from solvent.store import Record, Store
     from solvent.store.heartbeat import HeartbeatProcess
 
@@ -94,9 +96,12 @@ class Agent:
         self._heartbeat = Heartbeat(store, name, ttl=ttl, about=about_this(offers), process=heartbeat)
         self._shares = Shares(store, name, ttl)
         self._keeper = Keeper(store, is_away)
-        self._came: Inbox[Any] = Inbox()
+        self._turns = Host(self)
+        self._came = self._turns.came
         #: How much has come that is not taken yet, roughly; for any thread.
         self.waiting = self._came.qsize
+        #: Whether the store may have changed since it was read.
+        self._is_changed = False
         #: Not an event of `threading`: a signal that comes while one is being set would wait for itself for ever.
         self._is_over = False
         #: Where the logs of submitted and of finished runs, and of messages, were read up to.
@@ -137,13 +142,16 @@ class Agent:
 
     def _turn(self) -> None:
         self.turns += 1
-        touched: dict[Execution, HostedRun] = {}
+        touched: Touched = {}
         try:
-            is_changed = self._take_answers(touched)
+            self._watcher.listen()
+            patience = IDLE_SECONDS if self._endings.idle else PATIENCE_SECONDS
+            self._turns.take(min(patience, max(0.0, self._looks_at - time.monotonic())), touched)
             if self._heartbeat.lapses != self._lapses:
                 self._look_after_lapse()
             now, looks_at = time.monotonic(), self._looks_at
-            if is_changed or now >= self._looks_at:
+            if self._is_changed or now >= self._looks_at:
+                self._is_changed = False
                 self._read(touched)
             if now >= self._looks_at:
                 self._look(touched)
@@ -194,30 +202,23 @@ class Agent:
                 self._tell.lost(hosted.run, number_of(shard))
         self._lapses = lapses
 
-    def _take_answers(self, touched: dict[Execution, HostedRun]) -> bool:
-        """Wait for something to come, and take it; tell whether the store may have changed."""
-        is_changed, came = False, self._came
-        self._watcher.listen()
-        try:
-            patience = IDLE_SECONDS if self._endings.idle else PATIENCE_SECONDS
-            one = came.get(timeout=min(patience, max(0.0, self._looks_at - time.monotonic())))
-        except Empty:
-            return False
-        while True:
-            if one is _CHANGED:
-                is_changed = True
-            else:
-                self._take_answer(one, touched)
-            if came.empty():
-                return is_changed
-            one = came.get()
+    def receive(self, item: Any, touched: Touched) -> None:
+        """Take an answer; or hear that the store may have changed."""
+        if item is _CHANGED:
+            self._is_changed = True
+        else:
+            self._take_answer(item, touched)
 
-    def _take_answer(self, answer: Answer | Again, touched: dict[Execution, HostedRun]) -> None:
+    def has_enough(self) -> bool:
+        """Return false: all that has come is kept together."""
+        return False
+
+    def _take_answer(self, answer: Answer | Again, touched: Touched) -> None:
         """Let a shard take an answer; if it is adrift this waits until the store is there again."""
         shard = answer.call.execution
         number, hosted = number_of(shard), self._hosted(shard)
         if hosted is not None and hosted.here.get(number) is shard:
-            self._try(hosted, shard, partial(shard.take, answer), touched)
+            self._turns.attempt(shard, partial(shard.take, answer), touched)
         elif hosted is not None and (adrift := hosted.adrift.get(number)) is not None and adrift.has(answer.call):
             adrift.came(answer)
 
@@ -225,7 +226,11 @@ class Agent:
         assert shard.mailbox is not None
         return self.runs.get(shard.mailbox.run)
 
-    def _read(self, touched: dict[Execution, HostedRun]) -> None:
+    def _at(self, shard: Execution) -> HostedRun:
+        assert shard.mailbox is not None
+        return self.runs[shard.mailbox.run]
+
+    def _read(self, touched: Touched) -> None:
         """Read what is new: runs that were submitted, or are over, and messages to shards that are here."""
         logs = {messages_of(run): hosted for run, hosted in self.runs.items()}
         # Messages of runs that were over before this agent began are none of its business.
@@ -242,7 +247,7 @@ class Agent:
                 hosted = logs[log]
                 shard = hosted.here.get(number)
                 if shard is not None:
-                    self._try(hosted, shard, partial(shard.hear, records), touched)
+                    self._turns.attempt(shard, partial(shard.hear, records), touched)
             if found:
                 self._read_up_to = found[-1].position
             if len(found) < MAX_READ:
@@ -275,68 +280,58 @@ class Agent:
             if hosted.missing:
                 self._tell.missing(run, hosted.missing)
 
-    def _do(self, touched: dict[Execution, HostedRun]) -> None:
+    def _do(self, touched: Touched) -> None:
         """Let shards react, keep what they noted and said, and make their calls."""
-        for do in (self._settle, self._admit, self._keep, self._go):
-            # Of a shard that was lost, or whose run is over, nothing more is noted.
-            touched = {shard: hosted for shard, hosted in touched.items() if self._is_at_work(shard, hosted)}
-            do(touched)
-
-    def _is_at_work(self, shard: Execution, hosted: HostedRun) -> bool:
-        return hosted.here.get(number_of(shard)) is shard and hosted.run not in self._endings.known
-
-    def _settle(self, touched: dict[Execution, HostedRun]) -> None:
-        for shard, hosted in list(touched.items()):
-            self._try(hosted, shard, shard.settle, touched)
-
-    def _admit(self, touched: dict[Execution, HostedRun]) -> None:
-        """Note as many calls as can run; those of other shards, too, than something has come for."""
-        if self._may_act():
-            for hosted in self.runs.values():
-                touched |= dict.fromkeys(hosted.admit(), hosted)
-
-    def _go(self, touched: dict[Execution, HostedRun]) -> None:
-        for hosted in self.runs.values():
-            if hosted.calls is not None:
-                hosted.calls.go()
-        for shard, hosted in list(touched.items()):
-            self._try(hosted, shard, shard.begin_calls, touched)
+        for shard in self._turns.do(touched):
             if shard.is_idle and shard.is_fresh:
                 # Where something may still come, it may come in a moment.
-                self._endings.idle[shard] = -math.inf if shard.is_done else time.monotonic(), hosted
+                since = -math.inf if shard.is_done else time.monotonic()
+                self._endings.idle[shard] = since, self._at(shard)
 
-    def _try(
-        self, hosted: HostedRun, shard: Execution, do: Callable[[], None], touched: dict[Execution, HostedRun]
-    ) -> None:
-        """Let something happen at a shard; what cannot be is the end of its run, and not of this agent."""
-        try:
-            do()
-        except Exception as error:  # noqa: BLE001 - whatever one run leads to, there are others
-            self._endings.fail(hosted, shard, error)
-            touched.pop(shard, None)
-        else:
-            touched[shard] = hosted
+    def here(self, touched: Touched) -> Touched:
+        """Return the shards that are still this agent's, and whose runs are not over."""
+        return dict.fromkeys(filter(self._is_here, touched))
 
-    def _keep(self, touched: dict[Execution, HostedRun]) -> None:
+    def _is_here(self, shard: Execution) -> bool:
+        hosted = self._hosted(shard)
+        if hosted is None or hosted.run in self._endings.known:
+            return False
+        return hosted.here.get(number_of(shard)) is shard
+
+    def admit(self, _: Touched) -> list[Execution]:
+        """Note as many calls as can run; those of other shards, too, than something has come for."""
+        return [one for hosted in self.runs.values() for one in hosted.admit()] if self._may_act() else []
+
+    def keep(self, touched: Touched) -> None:
         """Append the journals of shards, and their messages behind them; who is refused has lost the shard."""
         for shard, error in self._keeper.keep(touched).items():
-            hosted = touched[shard]
             if isinstance(error, Conflict):
+                hosted = self._at(shard)
                 hosted.drop(shard)
                 self._tell.lost(hosted.run, number_of(shard))
             else:
-                self._endings.fail(hosted, shard, error)
+                self.fail(shard, error)
+
+    def go(self) -> None:
+        """Count time for the calls that are made now."""
+        for hosted in self.runs.values():
+            if hosted.calls is not None:
+                hosted.calls.go()
+
+    def fail(self, shard: Execution, error: Exception) -> None:
+        """End a run at whose shard something cannot be, and not this agent, which has others."""
+        self._endings.fail(self._at(shard), shard, error)
 
     def _look_after_messages(self) -> None:
         """See whether messages were refused that nobody waits for: a shard with nothing more to note never would."""
         for shard, error in self._keeper.refused().items():
             hosted = self._hosted(shard)
             if hosted is not None and hosted.here.get(number_of(shard)) is shard:
-                self._endings.fail(hosted, shard, error)
+                self.fail(shard, error)
 
     # --- Taking and leaving shards.
 
-    def _look(self, touched: dict[Execution, HostedRun]) -> None:
+    def _look(self, touched: Touched) -> None:
         """Take this agent's share of the shards that nobody has."""
         self._shares.look(self.runs)
         self._tell_damaged()
@@ -353,7 +348,7 @@ class Agent:
                 self._tell.damaged(run, number, f"{problem.message}; {problem.hint}")
         self._damaged = damaged
 
-    def _look_at(self, hosted: HostedRun, touched: dict[Execution, HostedRun]) -> None:
+    def _look_at(self, hosted: HostedRun, touched: Touched) -> None:
         if self._endings.is_ended(hosted):
             return
         for number in list(hosted.adrift):
@@ -375,29 +370,29 @@ class Agent:
             for number in self._shares.surplus(hosted):
                 hosted.release(number)
 
-    def _take(self, hosted: HostedRun, number: int, touched: dict[Execution, HostedRun]) -> bool:
+    def _take(self, hosted: HostedRun, number: int, touched: Touched) -> bool:
         shard: Execution | None = None
         with self._refusals.of(hosted.run, number, refuse=hosted.refuse):
             shard = hosted.take(number, self._shares.heartbeats, self._came)
         if shard is None:
             return False
         self._tell.taken(hosted.run, number, hosted.taken_from(number))
-        touched[shard] = hosted
+        touched[shard] = None
         if hosted.is_over:
             self._endings.end(hosted)
         return True
 
     def _keep_answers(self) -> None:
         """Keep what has come: a call that has ended is not to be made again by who gets its shard."""
-        touched: dict[Execution, HostedRun] = {}
+        touched: Touched = {}
         while not self._came.empty():
             one = self._came.get()
             if one is not _CHANGED:
                 self._take_answer(one, touched)
             if self._came.empty():
                 # Further ones may come meanwhile.
-                self._settle(touched)
-                self._keep({shard: hosted for shard, hosted in touched.items() if self._is_at_work(shard, hosted)})
+                self._turns.settle(touched)
+                self.keep(self.here(touched))
                 touched = {}
 
     def _leave(self, hosted: HostedRun) -> None:

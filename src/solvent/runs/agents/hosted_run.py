@@ -17,14 +17,15 @@ from solvent.runs.calls import NoCaller
 from solvent.runs.events import MessagesReceived
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
+from solvent.runs.hosted_shard import HostedShard
 from solvent.runs.inbox import Inbox
-from solvent.runs.journal import MAX_READ, Journal
+from solvent.runs.journal import MAX_READ, StoredJournal
 from solvent.runs.kinds import makers_at
 from solvent.runs.mailbox import Mailbox
 from solvent.runs.messages import dealt
 from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, workflow_of
 from solvent.services import Caller
-from solvent.store.leases import Lease, holder_from_entry
+from solvent.store.leases import holder_from_entry
 from solvent.values.encoding import encode_msgpack
 from solvent.values.limits import UNREADABLE
 from solvent.workflows.translate import Concretiser
@@ -101,8 +102,7 @@ class HostedRun:
         #: Shards that could not be opened here.
         self._refused = set[int]()
         #: Of the shards that were taken here.
-        self._leases: dict[int, Lease] = {}
-        self._epochs: dict[int, int] = {}
+        self._shards: dict[int, HostedShard] = {}
         self._concretiser: Concretiser | None = None
         self._caller: Caller | None = None
         self.calls: CallQueue | None = None
@@ -118,8 +118,8 @@ class HostedRun:
     def refuse(self, number: int) -> None:
         """Leave a shard to others that cannot be opened here."""
         self._refused.add(number)
-        if number in self._leases:
-            self._leases[number].release()
+        if number in self._shards:
+            self._shards[number].release()
 
     def prepare(self) -> None:
         """Get ready to call services; raise `AgentProblem` A104 if one cannot be called here: others may be able to."""
@@ -145,16 +145,12 @@ class HostedRun:
         """Take a shard, if nobody has it or who has it is presumed dead, and be where that one was."""
         self.prepare()
         assert self.calls is not None
-        # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
-        lease = Lease(self._store, key_of(self.run, "lease", number), self._agent)
-        epoch = lease.take(heartbeats)
-        if epoch is None:
+        hosted = HostedShard(self._store, self.run, number, self._agent, origin=self.record.origin)
+        if not hosted.take(heartbeats):
             return None
-        self._leases[number], self._epochs[number] = lease, epoch
-        journal = Journal(self._store, journal_of(self.run, number), self._agent)
-        journal.run = self.record.origin or self.run
+        self._shards[number], journal = hosted, hosted.journal
         adrift = self.adrift.get(number)
-        journal.open(epoch, since=adrift.had_in(epoch) if adrift is not None else ())
+        hosted.open(since=adrift.had_in(hosted.epoch) if adrift is not None else ())
         shard = self._execution(number, journal, self.workflow, answers)
         messages = self._messages_to(number)
         assert self._caller is not None
@@ -173,7 +169,7 @@ class HostedRun:
         """Have no shards any more, as far as is known; what they have called goes on."""
         for number, shard in self.here.items():
             self.end_adrift(number)
-            self.adrift[number] = Adrift(shard, self._epochs[number])
+            self.adrift[number] = Adrift(shard, self._shards[number].epoch)
             shard.calls.forget_unmade()
         self.here.clear()
         self.is_over = False
@@ -187,7 +183,7 @@ class HostedRun:
 
     def taken_from(self, number: int) -> str:
         """Give the agent, presumed dead, from which a shard was taken over; the empty name, if nobody had it."""
-        return self._leases[number].taken_from
+        return self._shards[number].taken_from
 
     @property
     def waiting(self) -> int:
@@ -201,7 +197,7 @@ class HostedRun:
 
     def again(self, number: int, spectator: Spectator | None = None) -> Execution:
         """Give a shard as its journal tells, without having it: nothing is called, and nothing written."""
-        journal = Journal(self._store, journal_of(self.run, number), self._agent, is_read_only=True)
+        journal = StoredJournal(self._store, journal_of(self.run, number), self._agent, is_read_only=True)
         journal.open()
         heard = max((one.position for one in journal.past if isinstance(one, MessagesReceived)), default=0)
         shard = self._execution(number, journal, self.submitted, Inbox[Any](), spectator)
@@ -209,7 +205,12 @@ class HostedRun:
         return shard
 
     def _execution(
-        self, number: int, journal: Journal, workflow: Workflow, answers: Answers, spectator: Spectator | None = None
+        self,
+        number: int,
+        journal: StoredJournal,
+        workflow: Workflow,
+        answers: Answers,
+        spectator: Spectator | None = None,
     ) -> Execution:
         folder = self._offers.folder
         if self._concretiser is None:
@@ -252,8 +253,8 @@ class HostedRun:
             # Whoever has the shard by now needs no such word.
             with suppress(RecordProblem):
                 shard.calls.withdraw()
-        if number in self._leases:
-            self._leases[number].release()
+        if number in self._shards:
+            self._shards[number].release()
 
     def drop(self, shard: Execution) -> None:
         """Have a shard no longer; one of the same number that was taken since stays."""
@@ -295,7 +296,7 @@ class HostedRun:
     def _is_taken(self, number: int, entry: Entry | None) -> bool:
         """Whether another agent has the lease of a shard that is here; what is no lease takes nothing from anybody."""
         try:
-            return entry is not None and holder_from_entry(entry)[:2] != (self._agent, self._leases[number].epoch)
+            return entry is not None and holder_from_entry(entry)[:2] != (self._agent, self._shards[number].epoch)
         except StoreError:
             return False
 
@@ -319,8 +320,7 @@ class HostedRun:
 
     def _close(self, shard: Execution) -> None:
         """Note how the tasks of a shard are: the run is over."""
-        shard.journal.note(self.closed(shard, self._store))
-        shard.journal.commit()
+        self._shards[number_of(shard)].close(self.closed(shard, self._store))
         shard.is_closed = True
 
     def close(self) -> None:

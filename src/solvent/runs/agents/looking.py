@@ -11,8 +11,9 @@ from solvent.errors import StoreError
 from solvent.runs.agents.lacking import Lacking, can_serve, lacking, needs_of
 from solvent.runs.agents.presence import AgentSeen, see_agents
 from solvent.runs.agents.refusing import ALL, refused
-from solvent.runs.agents.shards import damaged_lease, is_over, shards_of, standings
+from solvent.runs.agents.shards import is_over, shards_of, standings
 from solvent.runs.agents.troubles import room_problem
+from solvent.runs.hosted_shard import damaged_lease
 from solvent.runs.projection import view_of
 from solvent.runs.registry import existing, journal_of, key_of, workflow_of
 from solvent.store.leases import Holder, holder_from_entry

@@ -17,6 +17,7 @@ from solvent.store.leases import AGENTS, TTL, heartbeat_from_value
 
 if TYPE_CHECKING:
     from solvent.store import Store
+    from solvent.store.interface import Entry
 
 PART_OF_TTL = 0.6
 #: Where more depends on it than what is shown: a machine may be busy.
@@ -38,15 +39,18 @@ class AgentSeen(msgspec.Struct, frozen=True):
 
 
 def see_agents(store: Store, *, patience: float | None = None, part: float = PART_OF_TTL) -> list[AgentSeen]:
-    """Return the agents; `patience` limits the wait for heartbeats (default: this part of their ttl)."""
-    before = store.keys(AGENTS)
+    """Return the agents; `patience` limits the wait for heartbeats (default: this part of their ttl).
+
+    Left out are those inside processes that have a run of their own, and take no other.
+    """
+    before = _heartbeats(store)
     told = {name: entry.value for name, entry in before.items()}
     beaten = set[str]()
     lasts = max((_number(_about(one).get("ttl"), TTL) for one in told.values()), default=0.0)
     until = time.monotonic() + min(MAX_SECONDS, lasts * part if patience is None else patience)
     while len(beaten) < len(before) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
-        now = store.keys(AGENTS)
+        now = _heartbeats(store)
         beaten |= {name for name, entry in now.items() if name not in before or entry != before[name]}
         told |= {name: entry.value for name, entry in now.items()}
         before = {name: entry for name, entry in before.items() if name in now}
@@ -54,6 +58,15 @@ def see_agents(store: Store, *, patience: float | None = None, part: float = PAR
         agent_from(name.removeprefix(AGENTS), told[name], is_alive=name in beaten)
         for name in sorted({*before, *beaten})
     ]
+
+
+def _heartbeats(store: Store) -> dict[str, Entry]:
+    return {key: entry for key, entry in store.keys(AGENTS).items() if takes_runs(entry.value)}
+
+
+def takes_runs(value: bytes) -> bool:
+    """Return whether an agent takes runs that are submitted, as its heartbeat says; and not only its own one."""
+    return not _about(value).get("run")
 
 
 def _about(value: bytes) -> dict[str, Any]:
@@ -83,4 +96,4 @@ def _number(value: Any, otherwise: float) -> float:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else otherwise
 
 
-__all__ = ["SURE_PART_OF_TTL", "AgentSeen", "agent_from", "see_agents"]
+__all__ = ["SURE_PART_OF_TTL", "AgentSeen", "agent_from", "see_agents", "takes_runs"]

@@ -31,7 +31,7 @@ from solvent.runs.events import (
     ShardClosed,
     ShardTaken,
 )
-from solvent.runs.journal import MAX_READ, Journal, read_journal
+from solvent.runs.journal import MAX_READ, StoredJournal, read_journal
 from solvent.runs.registry import change, existing, journal_of, messages_of, new_name, workflow_of
 from solvent.store import Append
 
@@ -109,7 +109,7 @@ def _copy_journal(
         for _, one in read_journal(store, log)
         if isinstance(one, CallFailed) and one.is_last and one.kind == LOST and one.task in tasks
     }
-    journal, at = Journal(store, other, ""), 0
+    journal, at = StoredJournal(store, other, ""), 0
     for position, event in read_journal(store, log):
         if position != at:
             journal.commit()

@@ -108,17 +108,6 @@ def _division(workflow: Workflow, record: RunRecord) -> list[list[str]]:
     return shards
 
 
-def damaged_lease(run: str, shard: int, error: StoreError) -> RecordProblem:
-    """Say that the key which tells who has a shard does not read, and what to do: no agent takes a shard by guess."""
-    key = key_of(run, "lease", shard)
-    said = f"the lease `{key}` is damaged, and no agent can take shard {shard} of {run}: {error.message}"
-    hint = (
-        f"delete this key, in Python by `solvent.store.open_store(STORE).delete({key!r})`: agents then go on from "
-        f"the journal; or `solvent cancel {run}`, and submit the workflow again"
-    )
-    return RecordProblem("R403", said, hint=hint)
-
-
 def standings(store: Store, run: str) -> dict[int, Standing]:
     """Return how the shards of a run stand, as far as they have told."""
     below = key_of(run, "rest") + "/"
@@ -151,6 +140,6 @@ def is_closed(found: Mapping[int, Standing], shards: int) -> bool:
 
 
 __all__ = [
-    "MOVED", "Standing", "damaged_lease", "is_away", "is_closed", "is_over", "refuse_format", "shards_of", "standings",
+    "MOVED", "Standing", "is_away", "is_closed", "is_over", "refuse_format", "shards_of", "standings",
     "submit",
 ]  # fmt: skip

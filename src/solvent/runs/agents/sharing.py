@@ -12,6 +12,7 @@ from msgspec import ValidationError, convert, to_builtins
 from solvent.errors import StoreError
 from solvent.runs import holders
 from solvent.runs.agents.hosted_run import number_of
+from solvent.runs.agents.presence import takes_runs
 from solvent.runs.registry import FORMAT, key_of
 from solvent.store.leases import Heartbeats, heartbeat_from_value, holder_from_entry
 
@@ -155,7 +156,7 @@ def _is_able(entry: Entry, runs: Mapping[str, HostedRun]) -> bool:
         about = heartbeat_from_value(entry.value)
     except StoreError:
         return False
-    if about.get("format") != FORMAT or _is_gone(about.get("process")):
+    if about.get("format") != FORMAT or not takes_runs(entry.value) or _is_gone(about.get("process")):
         return False
     services = about.get("services")
     if about.get("trusts_all") or not isinstance(services, dict):

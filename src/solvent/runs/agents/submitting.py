@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
 from solvent.runs.agents.lacking import has_a_part, marks_of, offered_apart
 from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
 from solvent.runs.agents.shards import submit
-from solvent.runs.registry import NAME_RULE, is_name, key_of
+from solvent.runs.holders import agent_name
+from solvent.runs.hosted_shard import HostedShard
+from solvent.runs.recorded_run import SeenDead, refuse_to_continue
+from solvent.runs.registry import NAME_RULE, change, existing, is_name, key_of, tell_agents, workflow_of
 from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:
@@ -46,6 +51,32 @@ def give_to_agents(
         raise _taken(run) from None
 
 
+def hand_to_agents(store: Store, record: RunRecord, *, takes_over: bool = False) -> RunRecord:
+    """Have a run that one process has begun continued by agents, from its record; return what that is then.
+
+    Raise `AgentProblem` A101 for one that they cannot run, and `RecordProblem` where its process is still there.
+    """
+    refuse_to_continue(store, record, takes_over=takes_over)
+    run, without = record.run, f"resume it without agents: `solvent resume {record.run}`"
+    if not record.document:
+        said = f"`{run}` cannot be given to agents: its workflow cannot be said in a file"
+        raise AgentProblem("A101", said, hint=without)
+    try:
+        refuse_what_agents_cannot(workflow_of(store, record))
+    except AgentProblem as error:
+        error.hint = without
+        raise
+    shard = HostedShard(store, run, 0, agent_name("resume"))
+    if not shard.take(SeenDead(store, takes_over=takes_over)):
+        raise RecordProblem("R402", f"another process goes on with the run `{run}`", hint="nothing is lost")
+    # From now on nobody has it who does not know that agents do; should this process die here, they wait a moment.
+    changed = change(store, run, lambda one: None if one.has_ended else replace(one, by_agents=True))
+    shard.release()
+    if changed is not None:
+        tell_agents(store, changed)
+    return existing(store, run)
+
+
 def _offered_apart(store: Store, workflow: Workflow) -> dict[str, frozenset[str]]:
     """Give who offers each service, if nobody who is alive offers all of them."""
     marks = marks_of(workflow)
@@ -72,4 +103,4 @@ def _taken(run: str) -> RecordProblem:
     return RecordProblem("R408", f"there is a run `{run}` already", hint=f"look at it: `solvent status {run}`")
 
 
-__all__ = ["give_to_agents", "refuse_what_agents_cannot"]
+__all__ = ["give_to_agents", "hand_to_agents", "refuse_what_agents_cannot"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import StoreError
 from solvent.runs.agents.lacking import Lacking, lacking
-from solvent.runs.agents.presence import agent_from
+from solvent.runs.agents.presence import agent_from, takes_runs
 from solvent.store.leases import Heartbeats
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Doubts:
     def _look(self) -> None:
         try:
             self._heartbeats.look()
-            alive = self._heartbeats.alive()
+            alive = {name: one for name, one in self._heartbeats.alive().items() if takes_runs(one.value)}
             self.is_nobody_there = not alive
             self.lacking = lacking(
                 self._needs, [agent_from(name, entry.value, is_alive=True) for name, entry in alive.items()]

@@ -8,9 +8,9 @@ from solvent.errors import RecordProblem
 from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.replaying import refuse_code
-from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.journal import Journal
+from solvent.runs.journal import StoredJournal
 from solvent.runs.registry import existing, inputs_of, journal_of, signals_of, workflow_of
+from solvent.runs.replay import Replay
 
 if TYPE_CHECKING:
     from solvent.runs.registry import RunRecord
@@ -27,12 +27,11 @@ def film_run(store: Store, record: RunRecord, film: Film) -> str:
         raise RecordProblem("R404", said, hint=f"solvent replay {record.run} --trace")
     workflow = workflow_of(store, record)
     refuse_code(record.run, workflow, Offers({}))
-    journal = Journal(store, journal_of(record.run), "film", is_read_only=True)
+    journal = StoredJournal(store, journal_of(record.run), "film", is_read_only=True)
     journal.open()
     film.at = record.created
     signals = signals_of(record)
-    run = EmbeddedRun(workflow, inputs_of(store, record), journal=journal, signals=signals, spectator=film)
-    error = run.run().error
+    error = Replay(workflow, inputs_of(store, record), journal, signals=signals, spectator=film).run().error
     return "" if error is None or record.has_ended else error.message
 
 

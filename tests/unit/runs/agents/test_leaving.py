@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
-from solvent.runs.agents.stopping import STOPS, Stopper, ask_to_stop
 from solvent.runs.events import CallAnswered, CallLost
 from solvent.runs.journal import read_journal
 from solvent.runs.registry import journal_of
+from solvent.runs.stopper import STOPS, Stopper, ask_to_stop
 from solvent.workflows.model import Service, Task, Workflow
 from tests.unit.runs.agents.flows import store_at
 

@@ -137,7 +137,7 @@ def test_nothing_is_noted_of_a_run_that_is_over(rig: Rig) -> None:
     agent.runs["r1"] = hosted
     agent._read({})
     assert not hosted.here
-    agent._do({shard: hosted})
+    agent._do({shard: None})
     assert rig.store.last(journal_of("r1", 0)) == before
 
 

@@ -74,7 +74,7 @@ def fail_by_death(store: Store, flow: Workflow, *, deaths: int = 1) -> RunRecord
                 if answer.failure is not None:
                     place.take(answer)
                     kept(place)
-            hosted._leases[number].release()
+            hosted._shards[number].release()
         hosted.close()
     CALLS.clear()
     assert run_by_agents(store, "r1", offers_of([flow])).state == "failed"

@@ -57,9 +57,11 @@ def test_places_are_shared_with_those_whose_heartbeat_moves(tmp_path: Path, *, i
 GONE = to_builtins(replace(this_process(), started="never"))
 
 
-@pytest.mark.parametrize("odd,wanted", [({}, 2), ({"format": FORMAT + 1}, 4), ({"process": GONE}, 4)])
+@pytest.mark.parametrize(
+    "odd,wanted", [({}, 2), ({"format": FORMAT + 1}, 4), ({"process": GONE}, 4), ({"run": "its own"}, 4)]
+)
 def test_agents_that_cannot_help_get_no_share(tmp_path: Path, odd: dict[str, Any], wanted: int) -> None:
-    """Nothing is left to an agent that must not have a part in the run, or whose process is seen to be dead."""
+    """Nothing is left to an agent that must not have a part in the run, is seen to be dead, or has its own run only."""
     flow = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4)))
     with store_at(tmp_path) as store:
         hosted = HostedRun(store, "me", submit(store, "r1", flow, {}, max_shards=4), offers_of([flow]), jobs=1)

@@ -10,7 +10,7 @@ import pytest
 from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
 from solvent.runs.agents.presence import see_agents
 from solvent.runs.agents.submitting import give_to_agents
-from solvent.runs.held_run import new_run
+from solvent.runs.recorded_run import new_run
 from solvent.runs.registry import SUBMITTED, announced, announced_record, key_of, list_runs, record_of
 from solvent.workflows.model import REQUIRED, Control, Input, Resource, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, chain, end_of, offering, store_at, workflow
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from solvent.runs.held_run import HeldRun
+    from solvent.runs.recorded_run import RecordedRun
     from solvent.store import Store
 
 
@@ -74,7 +74,7 @@ def test_what_no_run_can_be_called_is_refused(store: Store, name: str) -> None:
     assert caught.value.hint == "letters, digits and _ . = - only, at most 100"
 
 
-def own_run(store: Store, name: str = "") -> HeldRun:
+def own_run(store: Store, name: str = "") -> RecordedRun:
     """Give a run of this process that has not begun."""
     held = new_run(store, adaptive(), {})
     if name:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.held_run import new_run
+from solvent.runs.recorded_run import new_run
 from solvent.runs.replay_index.making import Order, make
 from solvent.runs.replay_index.viewing import Viewer
 
@@ -20,7 +20,7 @@ def recorded(store: Store, name: str, workflow: Workflow, **options: Any) -> Emb
     """Run a workflow, recorded under a name."""
     held = new_run(store, workflow)
     held.name(name)
-    run = EmbeddedRun(workflow, None, journal=held.journal, should_stop=held.is_cancelled, **options)
+    run = EmbeddedRun(workflow, None, journal=held.journal, should_stop=held.should_stop, **options)
     held.open()
     held.end(run.run())
     return run

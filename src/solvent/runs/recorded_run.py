@@ -1,0 +1,236 @@
+"""A run that this process hosts alone and records: it is an agent that has the only shard, and takes no other.
+
+    hosted = new_run(store, workflow, inputs)  # or: resume(store, find(store, "pipeline-7k3q"))
+    run = EmbeddedRun(workflow, inputs, journal=hosted.journal, should_stop=hosted.should_stop)
+    hosted.open()  # now it is in the store, and this process has it
+    hosted.end(run.run())
+
+Like any agent it has a lease of the shard and a heartbeat, which says which process it is. So whoever looks sees who
+has the run, and whether that one is dead: at once on the same machine, where nobody waits for a lease to expire.
+Whoever had it before, and was only stopped, finds out when it next writes to the journal.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.errors import Conflict, LimitReached, RecordProblem, StoreError
+from solvent.runs.closing import closed_whole
+from solvent.runs.events import Ended
+from solvent.runs.holders import Holder, agent_name, holder_of, is_there, process_of, this_process
+from solvent.runs.hosted_shard import HostedShard, damaged_lease
+from solvent.runs.registry import (
+    FORMAT,
+    NAME_RULE,
+    RunOptions,
+    create,
+    end,
+    existing,
+    is_name,
+    key_of,
+    new_name,
+    new_record,
+)
+from solvent.runs.stopper import Stopper
+from solvent.store.leases import AGENTS, Heartbeat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.runs.journal import StoredJournal
+    from solvent.runs.registry import RunRecord, State
+    from solvent.runs.report import Report
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
+
+
+class SeenDead:
+    """Whether the process of an agent is gone, as seen from here; with `takes_over`, every agent is taken for dead."""
+
+    def __init__(self, store: Store, *, takes_over: bool = False) -> None:
+        self._store = store
+        self._takes_over = takes_over
+
+    def is_presumed_dead(self, agent: str) -> bool:
+        """Return whether an agent is dead: it has no heartbeat any more, or its process is gone."""
+        process = process_of(self._store, agent)
+        return self._takes_over or process is None or is_there(process) is False
+
+
+class RecordedRun:
+    """A run that this process hosts from `open` on."""
+
+    def __init__(self, store: Store, record: RunRecord, *, is_new: bool, takes_over: bool = False) -> None:
+        self.store = store
+        self.record = record
+        self.is_new = is_new
+        self._takes_over = takes_over
+        self._is_named = False
+        self._agent = agent_name(f"{this_process().host}-{this_process().process}")
+        self._shard = HostedShard(store, record.run, 0, self._agent)
+        self._revision = 0
+        self._must_stop = threading.Event()
+        self._heartbeat: Heartbeat | None = None
+        self._stopper: Stopper | None = None
+
+    @property
+    def journal(self) -> StoredJournal:
+        """Its journal."""
+        return self._shard.journal
+
+    def name(self, name: str) -> None:
+        """Call it so, before it is opened; what no run can be called is refused."""
+        if not is_name(name):
+            raise RecordProblem("R408", f"a run cannot be called `{name}`", hint=NAME_RULE)
+        self._is_named = True
+        self._rename(name)
+
+    def _rename(self, name: str) -> None:
+        self.record = msgspec.structs.replace(self.record, run=name)
+        self._shard.rename(name)
+
+    def open(self) -> None:
+        """Continue from where it is, and see from now on whether somebody ends it."""
+        try:
+            self._open()
+        except BaseException:
+            self.leave()
+            raise
+
+    def _open(self) -> None:
+        if self.is_new:
+            self._create()
+        run = self.record.run
+        about = {"run": run, "format": FORMAT, "process": msgspec.to_builtins(this_process())}
+        self._heartbeat = Heartbeat(self.store, self._agent, about=about).start()
+        self._take()
+        self._shard.open()
+        self._stopper = Stopper(self.store, self._agent, self._must_stop.set, until=run)
+        self._stopper.__enter__()
+
+    def _create(self) -> None:
+        while True:
+            try:
+                self._revision = create(self.store, self.record)
+            except Conflict as error:
+                run = self.record.run
+                if self._is_named:
+                    hint = f"go on with it: `solvent resume {run}`; or give another name"
+                    raise RecordProblem("R408", f"there is a run `{run}` already", hint=hint) from error
+                self._rename(new_name(self.record.workflow))
+            else:
+                return
+
+    def _take(self) -> None:
+        try:
+            is_here = self._shard.take(SeenDead(self.store, takes_over=self._takes_over))
+        except StoreError as error:
+            if error.code != "E406":
+                raise
+            raise damaged_lease(self.record.run, 0, error) from None
+        record = existing(self.store, self.record.run)
+        # Somebody may have ended it, or given it to agents, since it was looked at.
+        if not is_here or record.has_ended or record.by_agents:
+            said = f"another process goes on with the run `{record.run}`, or has ended it"
+            raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
+        before = self._shard.taken_from
+        if before and SeenDead(self.store).is_presumed_dead(before):
+            # It did not come to say goodbye.
+            self.store.delete(AGENTS + before)
+
+    def should_stop(self) -> bool:
+        """Return whether the run is over, or this process was asked to leave it."""
+        return self._must_stop.is_set()
+
+    def end(self, report: Report) -> None:
+        """Keep how the run ended, or that it was stopped, in which case somebody may continue it."""
+        is_cancelled = self._is_cancelled(report)
+        if isinstance(report.error, LimitReached) and not is_cancelled:
+            self.leave()
+            return
+        if is_cancelled:
+            report.error, report.is_cancelled = None, True
+            # What was called and has not ended was ended with the run, and does not wait any more.
+            gone = [name for name, told in report.states.items() if told == "waiting" and report.calls.get(name)]
+            report.states.update(dict.fromkeys(gone, "cancelled"))
+        state: State = "cancelled" if report.is_cancelled else "done" if report.succeeded else "failed"
+        self._shard.close(closed_whole(self.store, report, self.journal.adaptations), Ended(state, time.time()))
+        end(self.store, self.record.run, state)
+        self.record = existing(self.store, self.record.run)
+        self.leave()
+
+    def _is_cancelled(self, report: Report) -> bool:
+        """Return whether it stopped since somebody has ended it."""
+        if not (isinstance(report.error, LimitReached) and self.should_stop()):
+            return False
+        return existing(self.store, self.record.run).has_ended
+
+    def leave(self) -> None:
+        """Let somebody else continue it, if that can still be said."""
+        with suppress(StoreError):
+            self._shard.release()
+        self._stop()
+
+    def forget(self) -> None:
+        """Let there be no such run: it could not even begin."""
+        if self._revision:
+            with suppress(StoreError):
+                self.store.delete(key_of(self.record.run), expected=self._revision)
+        # The lease stays, free: a run of the same name has the same journal, and must have a later epoch.
+        self.leave()
+
+    def _stop(self) -> None:
+        if self._stopper is not None:
+            self._stopper.__exit__()
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+        self._stopper = self._heartbeat = None
+
+
+def new_run(
+    store: Store,
+    workflow: Workflow,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    file: str = "",
+    folder: str = "",
+    options: RunOptions = RunOptions(),  # noqa: B008 - it cannot change
+) -> RecordedRun:
+    """Return a run that is to begin, with a name of its own."""
+    record = new_record(store, new_name(workflow.name), workflow, inputs, file=file, folder=folder, options=options)
+    return RecordedRun(store, record, is_new=True)
+
+
+def resume(store: Store, record: RunRecord, *, takes_over: bool = False) -> RecordedRun:
+    """Return a run that was stopped; one that another process has only if that is dead, or by force (`takes_over`)."""
+    refuse_to_continue(store, record, takes_over=takes_over)
+    return RecordedRun(store, record, is_new=False, takes_over=takes_over)
+
+
+def refuse_to_continue(store: Store, record: RunRecord, *, takes_over: bool = False) -> None:
+    """Raise `RecordProblem` for a run that nobody can continue (R406), or that another process has, or may (R405)."""
+    if record.hindrance:
+        hint = "run it anew"
+        raise RecordProblem("R406", f"nobody can go on with the run `{record.run}`: {record.hindrance}", hint=hint)
+    holder = holder_of(store, record.run)
+    if holder is not None and not takes_over:
+        _refuse_if_there(record.run, holder)
+
+
+def _refuse_if_there(run: str, holder: Holder) -> None:
+    is_alive = is_there(holder)
+    if is_alive is None:
+        said = f"the run `{run}` may still be going on: {holder} has it, and cannot be seen from here"
+        raise RecordProblem("R405", said, hint="if you know that it is dead: `solvent resume --take-over`")
+    if is_alive:
+        said = f"the run `{run}` is still going on: {holder} has it"
+        hint = f"stop it first (`kill {holder.process}`), or end it: `solvent cancel {run}`"
+        raise RecordProblem("R405", said, hint=hint)
+
+
+__all__ = ["RecordedRun", "SeenDead", "new_run", "refuse_to_continue", "resume"]
