@@ -13,7 +13,6 @@ from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.embedded import EmbeddedRun, run_workflow
 from solvent.runs.journal import StoredJournal
-from solvent.runs.outcome import has_waiting
 from solvent.runs.replay import Replay
 from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
 from tests.growth import executed_lines
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from solvent.engine.reaction import Reaction
 
 SERVICES = (Service("add", function=add), Service("broken", function=broken))
 
@@ -45,28 +43,12 @@ def test_every_task_is_called_once_with_its_arguments() -> None:
     assert (report.states["bad"], report.states["behind"]) == ("failed", "waiting")
 
 
-def test_a_failed_task_shows_what_it_was_called_with() -> None:
-    """Its molecule has the kind and the text of the failure, and the values of its arguments."""
-    tasks = (Task("A", "add", (Value(3),)), Task("B", "broken", (Result("A"), Value(4))))
-    (failed,) = run_workflow(Workflow("w", tasks, SERVICES)).failures
-    assert failed.molecules == '<ERR:B:FAILED:"ValueError: no such column":(3, 4)>'
-
-
 def test_a_run_that_is_stopped_leaves_every_task_waiting() -> None:
     """What was out is put back, so that the solution tells of every task."""
     each = Task("C", "add", (Value([1]),), each=Each("dot", (0,)))
     tasks = (Task("A", "add"), Task("B", "add", (Result("A"),)), each)
     report = run_workflow(Workflow("w", tasks, SERVICES), should_stop=lambda: True)
     assert report.states == {"A": "waiting", "B": "waiting", "C": "waiting"}
-
-
-def test_a_solution_tells_whether_a_flat_task_waits() -> None:
-    """A shard at which none does has nothing more to do; one behind a failure waits for ever."""
-    good = EmbeddedRun(Workflow("w", (Task("A", "add"), Task("B", "add", (Result("A"),))), SERVICES))
-    bad = EmbeddedRun(Workflow("w", (Task("A", "broken"), Task("B", "add", (Result("A"),))), SERVICES))
-    good.run()
-    bad.run()
-    assert (has_waiting(good.solution), has_waiting(bad.solution)) == (False, True)
 
 
 def test_tasks_of_both_forms_pass_results_to_each_other() -> None:
@@ -167,17 +149,3 @@ def test_the_work_of_a_run_grows_with_its_tasks(shape: Callable[[int], list[tupl
     work(100)
     few, many = work(300), work(3_000)
     assert many < 12 * few
-
-
-def test_each_result_is_taken_by_one_reaction() -> None:
-    """A task makes a reaction for its call, and for each result it takes one that passes it and one that takes it."""
-    found: list[str] = []
-
-    def observe(reaction: Reaction) -> None:
-        found.append(str(reaction.rule.name))
-
-    assert run_workflow(graph(layers(30)), observe=observe).succeeded
-    edges = sum(map(len, layers(30)))
-    assert {rule: found.count(rule) for rule in found} == {
-        "ft_call": 30, "ft_pass": edges, "ft_last": 20, "ft_take": edges - 20,
-    }  # fmt: skip
