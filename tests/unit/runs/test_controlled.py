@@ -171,37 +171,7 @@ def test_cancelling_in_a_loop_does_not_hurt_the_next_round() -> None:
 # --- The end of a case.
 
 
-@pytest.mark.parametrize("how, is_cancelled", [("case", False), ("cancelled", True)])
-def test_case_ends_while_calls_are_out(how: str, *, is_cancelled: bool) -> None:
-    """A task that ends the case does not wait for others: their calls are ended, and nothing starts after it."""
-    held = Held()
-    work = flow(
-        step("Slow", "held"), step("Next", "told", Result("Slow")),
-        step("End", "met", ends=how), step("After", "told", Result("End")),
-        functions={"held": held, "met": held.met},
-    )  # fmt: skip
-    report = run(work)
-    assert held.ended.wait(PATIENCE)
-    assert held.was_cancelled
-    assert (report.succeeded, report.ended_by, report.is_cancelled) == (not is_cancelled, "End", is_cancelled)
-    assert (report.states["Slow"], report.states["Next"]) == ("cancelled", "unused")
-    assert "After" not in report.calls
-
-
 # --- Signals.
-
-
-@pytest.mark.parametrize("is_transient", [False, True])
-def test_signal_that_comes_before_its_task_waits(*, is_transient: bool) -> None:
-    """A signal that comes too early is kept, unless it is transient: then it is lost, and the run is stuck."""
-    came = Event()
-    work = flow(
-        step("A", "wait"), step("W", "told", Result("A"), Signalled(), signal="go", is_transient=is_transient),
-        functions={"wait": lambda: came.wait(PATIENCE)},
-    )  # fmt: skip
-    report = run(work, signals=[(0.0, "go", 7)], watch=lambda event: came.set() if event.kind == "signal" else None)
-    assert report.results == ({} if is_transient else {"W": [True, 7]})
-    assert report.stuck == (["`W` waits for the signal `go`"] if is_transient else [])
 
 
 @pytest.mark.parametrize("is_transient", [False, True])

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.lang.molecule import Symbol
-from solvent.runs.agents.hosted_run import HostedRun
-from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.shards import submit
 from solvent.runs.embedded import EmbeddedRun, run_workflow
 from solvent.runs.journal import StoredJournal
 from solvent.runs.replay import Replay
-from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
+from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
 from tests.growth import executed_lines
-from tests.unit.runs.agents.flows import add, broken, run_by_agents, store_at
+from tests.unit.runs.agents.flows import add, broken, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,51 +21,12 @@ if TYPE_CHECKING:
 SERVICES = (Service("add", function=add), Service("broken", function=broken))
 
 
-def test_every_task_is_called_once_with_its_arguments() -> None:
-    """A random graph gives what plain evaluation gives, and what is behind a failure waits."""
-    chance = random.Random(7)
-    sources = {at: sorted(chance.sample(range(at), min(at, chance.randrange(4)))) for at in range(80)}
-    sources[80] = list(range(60))
-    tasks = [Task(f"T{at}", "add", (Value(at), *[Result(f"T{one}") for one in sources[at]])) for at in sources]
-    tasks += [Task("bad", "broken"), Task("behind", "add", (Result("bad"), Result("T3")))]
-    report = run_workflow(Workflow("w", tuple(tasks), SERVICES), max_seconds=60)
-    expected: dict[int, int] = {}
-    for at, needed in sources.items():
-        expected[at] = at + sum(expected[one] for one in needed)
-    used = {one for needed in sources.values() for one in needed} | {3}
-    assert report.results == {f"T{at}": value for at, value in expected.items() if at not in used}
-    assert report.calls == {**{f"T{at}": 1 for at in sources}, "bad": 1}
-    assert (report.states["bad"], report.states["behind"]) == ("failed", "waiting")
-
-
 def test_a_run_that_is_stopped_leaves_every_task_waiting() -> None:
     """What was out is put back, so that the solution tells of every task."""
     each = Task("C", "add", (Value([1]),), each=Each("dot", (0,)))
     tasks = (Task("A", "add"), Task("B", "add", (Result("A"),)), each)
     report = run_workflow(Workflow("w", tasks, SERVICES), should_stop=lambda: True)
     assert report.states == {"A": "waiting", "B": "waiting", "C": "waiting"}
-
-
-def test_tasks_of_both_forms_pass_results_to_each_other() -> None:
-    """A flat task takes the result of a replaceable one, and a replaceable one that of a flat one."""
-    tasks = (
-        Task("first", "add", (Value(1),)),
-        Task("bad", "broken", (Result("first"), Result("flat"))),
-        Task("spare", "add", (Result("first"), Result("flat"))),
-        Task("last", "add", (Result("bad"),)),
-        Task("flat", "add", (Value(10),)),
-        Task("other", "add", (Result("first"), Value(100))),
-    )
-    workflow = Workflow("w", tasks, SERVICES, (Alternative("instead", {"bad": "spare"}),))
-    run = EmbeddedRun(workflow)
-    heads = {one[0] for one in run.solution if type(one) is tuple}
-    report = run.run()
-    assert Symbol("WAIT") in heads
-    assert "first" in heads
-    assert report.results == {"last": 11, "other": 101}
-    assert report.states == {
-        "first": "done", "bad": "replaced", "spare": "done", "last": "done", "flat": "done", "other": "done",
-    }  # fmt: skip
 
 
 def crowded() -> Workflow:
@@ -92,16 +48,6 @@ def test_a_record_is_done_again_without_any_call(tmp_path: Path) -> None:
         report = Replay(crowded(), None, journal).run()
         assert (had.error, report.error) == (None, None)
         assert report.results == had.results == {f"join{at}": at + 2 for at in range(12)}
-
-
-def test_shards_are_done_again_from_their_journals(tmp_path: Path) -> None:
-    """Whoever takes over a shard finds every task that was called there."""
-    with store_at(tmp_path) as store:
-        plan, offers = submit(store, "r1", crowded(), {}, max_shards=2), offers_of([crowded()])
-        assert run_by_agents(store, "r1", offers).state == "done"
-        hosted = HostedRun(store, "looks", plan, offers, jobs=None)
-        parts = [hosted.closed(hosted.again(number), store) for number in range(hosted.record.shards)]
-        assert {state for part in parts for state in part.states.values()} == {"done"}
 
 
 # --- Growth.

@@ -59,26 +59,6 @@ def _owner(solution: Solution) -> str:
     return "workflow"
 
 
-def test_figure_1_becomes_figure_2() -> None:
-    """A task is one molecule with its service and its arguments, and DST names the tasks that wait for its result."""
-    solution = concretise(flow(*DIAMOND), functions=FUNCTIONS).solution
-    shown = [print_molecule(molecule) for molecule in solution]
-    assert shown == [
-        "ft_take",
-        "ft_last",
-        "ft_call",
-        "ft_pass",
-        "DST:T1:T2",
-        "DST:T1:T3",
-        'READY:T1:"s1":list("input")',
-        "DST:T2:T4",
-        'WAIT:T2:1:"s2":list(FROM:T1)',
-        "DST:T3:T4",
-        'WAIT:T3:1:"s3":list(FROM:T1)',
-        'WAIT:T4:2:"s4":(FROM:T2, FROM:T3)',
-    ]
-
-
 def test_figure_4_has_the_solutions_of_figure_2() -> None:
     """A task that can be replaced is a solution with the rules for its call, as published."""
     solution = concretise(figure_4(), functions=FUNCTIONS).solution
