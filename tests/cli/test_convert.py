@@ -46,16 +46,6 @@ def test_concrete_program_takes_signals(tmp_path: Path) -> None:
     assert solvent("run", concrete, "--services", file, "--signal", "go=7").out == "D: 7\n"
 
 
-@pytest.mark.parametrize("suffix", ["yaml", "json"])
-@pytest.mark.parametrize("name", ["loop", "many", "choice"])
-def test_converted_workflow_runs_alike(tmp_path: Path, name: str, suffix: str) -> None:
-    """A workflow with control flow survives being written in another format."""
-    file, other = controlled.put(tmp_path, FLOWS[name]), tmp_path / f"other.{suffix}"
-    assert solvent("convert", file, "-o", other).code == 0
-    assert solvent("check", other).out == f"{other}: ok\n"
-    assert solvent("run", other).out == solvent("run", file).out
-
-
 # --- Names without an ending.
 
 

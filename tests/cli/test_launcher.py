@@ -13,6 +13,7 @@ import pytest
 from solvent.workflows.formats.wfformat import validate
 from tests.cli.agent_processes import FLOW, Command, agents_of, calls, put_flow, until
 from tests.cli.command import solvent
+from tests.cli.workflows import TRACE
 from tests.live.store_servers import server
 
 if TYPE_CHECKING:
@@ -20,23 +21,6 @@ if TYPE_CHECKING:
 
 STORE = ("--store", "runs.db")
 AGENTS = ("--agents", "1", "--ttl", "3", "--no-sync")
-TRACE = {
-    "name": "two",
-    "schemaVersion": "1.5",
-    "workflow": {
-        "specification": {
-            "tasks": [
-                {"name": "a", "id": "a", "parents": [], "children": ["b"]},
-                {"name": "b", "id": "b", "parents": ["a"], "children": []},
-            ]
-        },
-        "execution": {
-            "makespanInSeconds": 2000,
-            "executedAt": "2024-01-01T00:00:00+00:00",
-            "tasks": [{"id": "a", "runtimeInSeconds": 1000}, {"id": "b", "runtimeInSeconds": 1000}],
-        },
-    },
-}
 
 
 def _trace_of(file: Path) -> dict[str, tuple[float, float]]:

@@ -338,16 +338,6 @@ def test_secrets_and_signs_of_terminals_are_not_shown() -> None:
         assert "u001b" not in out.getvalue()
 
 
-def test_what_is_below_the_level_is_not_told() -> None:
-    """Only what is as grave as the level is written."""
-    out = StringIO()
-    log = Log(out, is_json=False, level="warning")
-    log.tell("one", "first")
-    log.tell("two", "second", level="warning")
-    log.tell("three", "third", level="error")
-    assert [line.split()[-1] for line in out.getvalue().splitlines()] == ["second", "third"]
-
-
 def test_a_reader_that_went_away_ends_nothing() -> None:
     """Where nobody reads any more, nothing is written any more."""
     out = StringIO()

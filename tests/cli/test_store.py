@@ -301,9 +301,6 @@ def test_a_store_whose_log_cannot_be_read_says_what_to_do(folder: Path) -> None:
     assert "hint: " in result.err
 
 
-LARGE_FLOW = "workflow: flow\nservices: {s: {shell: 'head -c 100000 /dev/zero'}}\ntasks: {t: {service: s}}\n"
-
-
 @pytest.fixture(params=[0o000, 0o022, 0o777], ids=oct)
 def umask(request: pytest.FixtureRequest) -> Iterator[int]:
     """Set an umask for the while of a test."""
@@ -342,18 +339,6 @@ def test_a_store_in_a_file_is_for_its_owner_only(tmp_path: Path) -> None:
         store.put_blob(b"x" * 200_000)
         found = _modes(folder)
     assert {name.rpartition(".db")[2][:6] for name in found} == {"a", "", "-wal", "-shm", "-blobs"}
-    assert set(found.values()) == {"d700", "f600"}, found
-
-
-def test_a_command_makes_a_store_for_its_owner_only(tmp_path: Path) -> None:
-    """`run --store FILE` leaves nothing that others can read."""
-    (tmp_path / "flow.yaml").write_text(LARGE_FLOW)
-    folder = tmp_path / "a"
-    folder.mkdir(mode=0o700)
-    result = solvent("run", "flow.yaml", "--store", folder / "s.db", "--name", "r", cwd=tmp_path)
-    assert result.code == 0, result.err
-    found = _modes(folder)
-    assert any("-blobs/" in name for name in found)
     assert set(found.values()) == {"d700", "f600"}, found
 
 

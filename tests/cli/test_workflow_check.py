@@ -36,9 +36,11 @@ def test_library_that_is_missing(tmp_path: Path) -> None:
     [
         (b"\xff\xfe\x00", "W140", "the pattern `two` cannot be read"),
         (b"<1>", "W141", "add `JOIN : <...>` to its solution"),
+        (b"<JOIN : 1>", "W141", "add `JOIN : <...>` to its solution"),
+        (b"<JOIN : <1>, JOIN : <2>>", "W141", "add `JOIN : <...>` to its solution"),
         (b"<JOIN : <VOTES : 0>>", "W141", "name its rules in its solution"),
     ],
-    ids=["no text", "no JOIN", "no rules"],
+    ids=["no text", "no JOIN", "no solution", "two", "no rules"],
 )
 def test_library_that_is_none(tmp_path: Path, text: bytes, code: str, said: str) -> None:
     """A file that is no library is told at the task that joins by it."""

@@ -12,29 +12,11 @@ import pytest
 
 from solvent.workflows.formats.wfformat import validate
 from tests.cli import controlled
-from tests.cli.command import MAX_SECONDS, ROOT, arguments, environment, solvent
-from tests.cli.workflows import FORMS, YAML, calls, put
+from tests.cli.command import MAX_SECONDS, arguments, environment, solvent
+from tests.cli.workflows import FORMS, TRACE, YAML, calls, put
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-TRACE = {
-    "name": "two",
-    "schemaVersion": "1.5",
-    "workflow": {
-        "specification": {
-            "tasks": [
-                {"name": "a", "id": "a", "parents": [], "children": ["b"]},
-                {"name": "b", "id": "b", "parents": ["a"], "children": []},
-            ]
-        },
-        "execution": {
-            "makespanInSeconds": 2000,
-            "executedAt": "2024-01-01T00:00:00+00:00",
-            "tasks": [{"id": "a", "runtimeInSeconds": 1000}, {"id": "b", "runtimeInSeconds": 1000}],
-        },
-    },
-}
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -140,15 +122,6 @@ def test_ordinary_programs_run_as_before(tmp_path: Path) -> None:
     file = tmp_path / "program.hocl"
     file.write_text("<SRV : 1, T : <SRV : 2, replace-one x by x>, 3>")
     assert solvent("run", file).out == "<3, SRV:1, T:<SRV:2>>\n"
-
-
-def test_first_example_heals() -> None:
-    """The workflow of `make run` heals, with each finished step called once."""
-    result = solvent("run", ROOT / "examples" / "workflows" / "first" / "morning.py", "--format", "json")
-    found = result.json
-    assert found["results"] == {"write_report": "Porto: 20 °C, by train\nLisbon: 22 °C, by train\nFaro: 18 °C"}
-    assert found["states"]["ask_satellite"] == "replaced"
-    assert set(found["calls"].values()) == {1}
 
 
 def test_task_that_runs_several_times_says_how_often(tmp_path: Path) -> None:
@@ -308,14 +281,6 @@ def test_signals_from_python() -> None:
 
 
 # --- Traces, files, terminals.
-
-
-def test_trace_shows_the_rules_of_patterns(tmp_path: Path) -> None:
-    """`--trace` writes every reaction of a controlled run."""
-    result = solvent("run", controlled.put(tmp_path, controlled.LOOP), "--trace")
-    assert (result.code, result.out) == (0, "D: 5\n")
-    assert "invokeServ: " in result.err
-    assert "passInfo: " in result.err
 
 
 def test_controlled_run_as_wfformat(tmp_path: Path) -> None:

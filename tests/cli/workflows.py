@@ -141,6 +141,23 @@ def other():
 """
 
 FORMS = {"flow.yaml": YAML, "flow.yml": YAML, "flow.json": JSON, "flow.hocl": HOCLFLOW, "flow.py:numbers": PYTHON}
+TRACE = {
+    "name": "two",
+    "schemaVersion": "1.5",
+    "workflow": {
+        "specification": {
+            "tasks": [
+                {"name": "a", "id": "a", "parents": [], "children": ["b"]},
+                {"name": "b", "id": "b", "parents": ["a"], "children": []},
+            ]
+        },
+        "execution": {
+            "makespanInSeconds": 2000,
+            "executedAt": "2024-01-01T00:00:00+00:00",
+            "tasks": [{"id": "a", "runtimeInSeconds": 1000}, {"id": "b", "runtimeInSeconds": 1000}],
+        },
+    },
+}
 
 
 def put(folder: Path, name: str, text: str) -> Path:

@@ -54,28 +54,18 @@ def _one() -> Iterator[tuple[World, Member, int]]:
         yield world, member, heartbeat
 
 
-def _called_once(world: World) -> None:
-    workflow = Workflow("one", (Task("T", "keep", (Value(2.5 * MIN_LEASE),)),), SERVICES)
-    world.start(2)
-    together(world, 2)
-    world.submit(RUN, workflow)
-    assert world.until_over(RUN).state == "done"
-    assert [line.is_repeated for line in world.lines()] == [False]
-    [journal] = world.journals(RUN)
-    assert sum(isinstance(one, ShardTaken) for one in journal) == 1
-
-
-def test_a_service_may_keep_the_lock_of_the_interpreter() -> None:
+@pytest.mark.parametrize("back_end", ["sqlite", pytest.param("nats", marks=pytest.mark.soak)])
+def test_a_service_may_keep_the_lock_of_the_interpreter(back_end: str) -> None:
     """For as long as it does, no thread of its agent runs; nobody takes over, and it is called once."""
-    with World(ttl=MIN_LEASE) as world:
-        _called_once(world)
-
-
-@pytest.mark.soak
-def test_a_service_may_keep_the_lock_of_the_interpreter_far_away() -> None:
-    """The same with a server."""
-    with served() as url, World(url, ttl=MIN_LEASE) as world:
-        _called_once(world)
+    workflow = Workflow("one", (Task("T", "keep", (Value(2.5 * MIN_LEASE),)),), SERVICES)
+    with served() as url, World("" if back_end == "sqlite" else url, ttl=MIN_LEASE) as world:
+        world.start(2)
+        together(world, 2)
+        world.submit(RUN, workflow)
+        assert world.until_over(RUN).state == "done"
+        assert [line.is_repeated for line in world.lines()] == [False]
+        [journal] = world.journals(RUN)
+        assert sum(isinstance(one, ShardTaken) for one in journal) == 1
 
 
 @pytest.mark.soak

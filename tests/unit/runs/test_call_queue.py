@@ -111,21 +111,6 @@ def test_calls_that_take_long_are_not_made_ahead(calls: CallQueue, clock: Clock)
     assert len(at.admitted) == 2 * JOBS
 
 
-def test_what_needs_no_thread_does_not_wait(calls: CallQueue) -> None:
-    """Asynchronous functions all run at once."""
-    at = given(calls, "awaited", 100)
-    calls.admit()
-    assert len(at.admitted) == 100
-
-
-def test_limits_of_a_service_hold(calls: CallQueue) -> None:
-    """With two at a time, one more is noted; of four in a second, hardly more."""
-    narrow, paced = given(calls, "narrow", 20), given(calls, "paced", 20)
-    calls.admit()
-    assert len(narrow.admitted) == 3
-    assert len(paced.admitted) <= 6
-
-
 def test_services_take_turns(calls: CallQueue) -> None:
     """Many calls of one service do not keep another's waiting."""
     first = given(calls, "quick", 50)

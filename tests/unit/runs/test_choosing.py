@@ -27,18 +27,6 @@ def raising(_: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "value, taken", [(1, {"B"}), (5, {"B"}), (-5, {"C"}), (-1, {"D"})]
-)  # fmt: skip
-def test_one_route_is_taken(value: int, taken: set[str]) -> None:
-    """The first route whose condition holds is taken, or the one without where none does."""
-    work = split(value, "one", ("B", Test("result > 0")), ("C", Test("result > 3 || result < -3")), ("D", None))
-    report = run(work)
-    assert report.succeeded
-    assert report.results.keys() == taken
-    assert {name for name, state in report.states.items() if state == "unused"} == {"B", "C", "D"} - taken
-
-
-@pytest.mark.parametrize(
     "value, taken", [(1, {"B"}), (5, {"B", "C"}), (-5, {"C"}), (-1, {"D", "E"})]
 )  # fmt: skip
 def test_some_routes_are_taken(value: int, taken: set[str]) -> None:
@@ -98,13 +86,6 @@ def loop(test: Test, service: Any, **parts: Any) -> Workflow:
     )
 
 
-@pytest.mark.parametrize("test", [Test("result < 4"), Test(predicate=lambda n: n < 4)])
-def test_way_back_is_taken_while_its_condition_holds(test: Test) -> None:
-    """A task goes back as long as it is told, by text or by a function, and then onwards."""
-    report = run(loop(test, lambda n: n + 1))
-    assert (report.succeeded, report.results, report.calls["A"]) == (True, {"B": 4}, 4)
-
-
 def test_way_back_whose_condition_raises_is_left() -> None:
     """A condition that cannot be asked does not hold: the loop is left."""
     report = run(loop(Test(predicate=raising), lambda n: n + 1))
@@ -130,17 +111,6 @@ def test_predicate_is_asked_of_every_result(answer: Any) -> None:
 # --- Stand-ins.
 
 
-def test_stand_in_takes_over_in_every_round() -> None:
-    """A service that fails in a loop is replaced in each round, with the tokens of that round."""
-    work = loop(Test("result < 3"), broken)
-    tasks = (*work.tasks, step("Z", "count", ARRIVED))
-    services = (*work.services, Service("count", function=lambda n: n + 1))
-    report = run(Workflow("flow", tasks, services, (Alternative("other", {"A": "Z"}),)))
-    assert (report.succeeded, report.results, report.calls) == (True, {"B": 3}, {"S": 1, "A": 3, "Z": 3, "B": 1})
-    assert [one["because"] for one in report.adaptations] == ["A"] * 3
-    assert report.states["Z"] == "done"
-
-
 def test_chain_of_stand_ins() -> None:
     """One that stands in for another can be stood in for itself; if the last one fails, it is told of."""
     chain = Alternative("first", {"A": "Y"}), Alternative("second", {"Y": "Z"})
@@ -157,16 +127,6 @@ def test_chain_of_stand_ins() -> None:
     assert failing.states == {"A": "replaced", "B": "unused", "Y": "replaced", "Z": "failed"}
     assert [(failure.task, failure.cause) for failure in failing.failures] == [("Z", "RuntimeError: broken")]
     assert not failing.succeeded
-
-
-@pytest.mark.parametrize("test", [{"when": "result < 0"}, {"predicate": lambda n: n < 0}])
-@pytest.mark.parametrize("value, result", [(1, 1), (-1, 100)])
-def test_stand_in_on_a_condition(test: dict[str, Any], value: int, result: int) -> None:
-    """A result that a condition rejects is replaced, and another is not."""
-    other = Alternative("other", {"A": "Z"}, on=("condition",), **test)
-    tasks = step("A", "told", Value(value), copies=2), step("B", "told", Result("A")), step("Z", "told", Value(100))
-    report = run(flow(*tasks, alternatives=(other,)))
-    assert (report.succeeded, report.results, len(report.adaptations)) == (True, {"B": result}, int(value < 0))
 
 
 def test_predicate_judges_each_of_two_results_that_land_together() -> None:

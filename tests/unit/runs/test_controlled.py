@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from solvent.errors import LimitReached, Misuse, SolventError
-from solvent.runs.embedded import EmbeddedRun
+from solvent.errors import LimitReached, SolventError
 from solvent.services import cancelled
-from solvent.workflows.model import Arrived, Input, Many, Result, Route, Service, Signalled, Task, Test, Value, Workflow
+from solvent.workflows.model import Arrived, Input, Many, Result, Route, Service, Signalled, Test, Value, Workflow
 from tests.unit.runs.flows import PATIENCE, Held, events_of, flow, run, step
 
 ARRIVED = Arrived()
@@ -36,28 +35,6 @@ def test_arrivals_start_instances_that_run_at_the_same_time() -> None:
     report = run(work, jobs=2)
     assert report.succeeded
     assert (report.calls["M"], report.states["M"]) == (2, "done")
-
-
-def test_trace_tells_each_run_in_order() -> None:
-    """The trace has every start and every end, also of a task that runs again and again."""
-    back = Route("A", Test("result < 3"))
-    work = flow(
-        step("S", "told", Value(0)),
-        step("A", "count", ARRIVED, after=("S",), join="any", again=back),
-        functions={"count": lambda n: n + 1},
-    )
-    report = run(work)
-    assert [(event.kind, event.task) for event in report.trace or ()] == [
-        ("started", "S"), ("done", "S"), *[("started", "A"), ("done", "A")] * 3,
-    ]  # fmt: skip
-    assert report.results == {"A": 3}
-
-
-def test_report_of_a_plain_workflow_has_no_trace() -> None:
-    """A workflow without words for control flow is reported as ever."""
-    report = run(flow(step("A", "told", Value(1)), step("B", "told", Result("A"))))
-    assert (report.trace, report.stuck, report.ended_by, report.is_cancelled) == (None, [], "", False)
-    assert (report.results, report.results_of, report.calls) == ({"B": 1}, ("B",), {"A": 1, "B": 1})
 
 
 # --- Cancelling.
@@ -194,37 +171,7 @@ def test_cancelling_in_a_loop_does_not_hurt_the_next_round() -> None:
 # --- The end of a case.
 
 
-@pytest.mark.parametrize("how, is_cancelled", [("case", False), ("cancelled", True)])
-def test_case_ends_while_calls_are_out(how: str, *, is_cancelled: bool) -> None:
-    """A task that ends the case does not wait for others: their calls are ended, and nothing starts after it."""
-    held = Held()
-    work = flow(
-        step("Slow", "held"), step("Next", "told", Result("Slow")),
-        step("End", "met", ends=how), step("After", "told", Result("End")),
-        functions={"held": held, "met": held.met},
-    )  # fmt: skip
-    report = run(work)
-    assert held.ended.wait(PATIENCE)
-    assert held.was_cancelled
-    assert (report.succeeded, report.ended_by, report.is_cancelled) == (not is_cancelled, "End", is_cancelled)
-    assert (report.states["Slow"], report.states["Next"]) == ("cancelled", "unused")
-    assert "After" not in report.calls
-
-
 # --- Signals.
-
-
-@pytest.mark.parametrize("is_transient", [False, True])
-def test_signal_that_comes_before_its_task_waits(*, is_transient: bool) -> None:
-    """A signal that comes too early is kept, unless it is transient: then it is lost, and the run is stuck."""
-    came = Event()
-    work = flow(
-        step("A", "wait"), step("W", "told", Result("A"), Signalled(), signal="go", is_transient=is_transient),
-        functions={"wait": lambda: came.wait(PATIENCE)},
-    )  # fmt: skip
-    report = run(work, signals=[(0.0, "go", 7)], watch=lambda event: came.set() if event.kind == "signal" else None)
-    assert report.results == ({} if is_transient else {"W": [True, 7]})
-    assert report.stuck == (["`W` waits for the signal `go`"] if is_transient else [])
 
 
 @pytest.mark.parametrize("is_transient", [False, True])
@@ -263,17 +210,6 @@ def test_run_ends_although_signals_are_still_to_come() -> None:
     )  # fmt: skip
     report = run(work, signals=[(3600.0, "go", None)])
     assert (report.succeeded, report.results) == (True, {"B": 1})
-
-
-def test_unknown_signal_is_refused() -> None:
-    """A signal that no task waits for is refused before anything runs, with the one that was meant."""
-    work = flow(step("A", "told", Value(1), signal="start"))
-    with pytest.raises(Misuse, match="no task of `flow` waits for the signal `strat`") as refused:
-        run(work, signals=[(0.0, "strat", None)])
-    assert (refused.value.code, "start" in refused.value.hint) == ("H316", True)
-    with pytest.raises(Misuse) as refused:
-        EmbeddedRun(flow(step("A", "told", Value(1), copies=2)), signals=[(0.0, "go", None)])
-    assert (refused.value.code, refused.value.hint) == ("H316", "it has no signals")
 
 
 def test_signal_with_what_cannot_be_passed_on() -> None:
@@ -349,16 +285,6 @@ def test_run_is_interrupted() -> None:
     assert (report.error.code, report.succeeded, report.states["A"]) == ("H504", False, "cancelled")
     assert held.ended.wait(PATIENCE)
     assert held.was_cancelled
-
-
-def test_endless_loop_is_stopped_by_its_limit() -> None:
-    """A loop that is never left ends when its time is over."""
-    back = Route("A", Test("result >= 0"))
-    tasks = (Task("S", "zero"), step("A", "told", ARRIVED, after=("S",), join="any", again=back))
-    report = run(flow(*tasks, functions={"zero": lambda: 0}), max_seconds=0.3)
-    assert report.error is not None
-    assert (report.error.code, report.succeeded) == ("H502", False)
-    assert report.calls["A"] > 1
 
 
 def test_calls_outside_of_a_run_are_not_cancelled() -> None:

@@ -7,20 +7,16 @@ from typing import Any
 
 import pytest
 
-from solvent.errors import Misuse, WorkflowProblem
 from solvent.runs.causality import violations
 from solvent.runs.exploring import Orders, explore_workflow
 from solvent.workflows.model import (
-    Alternative,
     Arrived,
     Each,
     Input,
     Many,
     Result,
     Route,
-    Service,
     Signalled,
-    Task,
     Test,
     Value,
     Workflow,
@@ -38,24 +34,6 @@ def ends_of(workflow: Workflow, *arguments: Any, **options: Any) -> set[str]:
     return {state.end for state in explore_workflow(workflow, *arguments, **options).finals}
 
 
-def test_plain_workflow_can_be_explored() -> None:
-    """A workflow without control flow has orders too."""
-    orders = explore_workflow(flow(step("A", "told", Value(1)), step("B", "told", Value(1))))
-    assert orders.is_complete
-    assert ends_of(flow(step("A", "told", Value(1)))) == {"done"}
-    assert violations(orders, ["A before B"])
-    assert violations(orders, ["B before A"])
-    assert not violations(orders, ["A once", "B once"])
-
-
-def test_exploration_that_is_cut_says_so() -> None:
-    """Where there are more states than are allowed, what was found is not complete."""
-    orders = explore_workflow(PARALLEL)
-    assert orders.is_complete
-    cut = explore_workflow(PARALLEL, max_states=len(orders.states) - 1)
-    assert (cut.is_complete, len(cut.states)) == (False, len(orders.states) - 1)
-
-
 def test_exploration_that_is_stopped_says_so() -> None:
     """Whoever explores can stop it, and what was found until then is there and not complete."""
     found = Orders()
@@ -67,14 +45,6 @@ def test_states_that_were_not_looked_at_are_not_final() -> None:
     """A state of an incomplete exploration in which more could happen is not taken for an end."""
     orders = explore_workflow(PARALLEL, max_states=2)
     assert orders.finals == []
-
-
-def test_endless_loop_has_few_states_if_it_repeats_itself() -> None:
-    """A loop over the same value comes back to the states it had, but for how often its tasks ran."""
-    back = Route("A", Test("result == 1"))
-    work = flow(step("S", "told", Value(1)), step("A", "told", ARRIVED, after=("S",), join="any", again=back))
-    orders = explore_workflow(work, max_states=50)
-    assert (orders.is_complete, orders.finals) == (False, [])
 
 
 def test_services_are_called_once_for_the_same_arguments() -> None:
@@ -90,29 +60,6 @@ def test_services_are_called_once_for_the_same_arguments() -> None:
     assert calls == [1, 1]
 
 
-def test_services_can_be_given() -> None:
-    """Services that are no Python functions can be explored with functions in their place."""
-    work = Workflow("w", (step("A", "s", Value(1), copies=2),), (Service("s", "shell", "true"),))
-    with pytest.raises(WorkflowProblem) as refused:
-        explore_workflow(work)
-    assert refused.value.code == "W142"
-    assert ends_of(work, services={"s": lambda n: n}) == {"done"}
-
-
-def test_asynchronous_services_are_explored() -> None:
-    """A coroutine function is a function too."""
-
-    async def more(n: int) -> int:
-        return n + 1
-
-    routes = (Route("B", Test("result == 2")), Route("C"))
-    work = flow(
-        step("A", "more", Value(1), split="one", routes=routes), step("B", "told", Result("A")),
-        step("C", "told", Result("A")), functions={"more": more},
-    )  # fmt: skip
-    assert violations(explore_workflow(work), ["B once", "C never", "ends done"]) == []
-
-
 def test_signals_come_at_any_moment() -> None:
     """A transient signal may come too early or in time, a persistent one is always in time."""
     tasks = step("A", "told", Value(1)), step("W", "told", Result("A"), Signalled(), signal="go", is_transient=True)
@@ -120,25 +67,6 @@ def test_signals_come_at_any_moment() -> None:
     kept = step("W", "told", Result("A"), Signalled(), signal="go")
     assert ends_of(flow(tasks[0], kept), signals=[("go", 1)]) == {"done"}
     assert ends_of(flow(tasks[0], kept)) == {"stuck"}
-
-
-def test_unknown_signal_is_refused() -> None:
-    """A signal that no task waits for cannot come."""
-    with pytest.raises(Misuse, match="waits for the signal `gone`") as refused:
-        explore_workflow(PARALLEL, signals=[("gone", 1)])
-    assert (refused.value.code, refused.value.hint) == ("H316", "signals: x")
-
-
-@pytest.mark.parametrize("test", [{"when": "result < 0"}, {"predicate": lambda n: n < 0}])
-def test_stand_ins_are_explored(test: dict[str, Any]) -> None:
-    """Another service takes over in an exploration as in a run."""
-    tasks = step("A", "told", Value(-1), copies=2), step("B", "told", Result("A")), step("Z", "told", Value(1))
-    other = Alternative("other", {"A": "Z"}, on=("condition",), **test)
-    routes = (Route("C", Test("result > 0")), Route("D"))
-    split = step("B", "told", Result("A"), split="one", routes=routes)
-    work = flow(tasks[0], split, tasks[2], Task("C", "told", after=("B",)), Task("D", "told", after=("B",)),
-                alternatives=(other,))  # fmt: skip
-    assert violations(explore_workflow(work), ["C twice", "D never", "ends done"]) == []
 
 
 def test_composition_is_explored() -> None:

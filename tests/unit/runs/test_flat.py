@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.lang.molecule import Symbol
-from solvent.runs.agents.hosted_run import HostedRun
-from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.shards import submit
 from solvent.runs.embedded import EmbeddedRun, run_workflow
 from solvent.runs.journal import StoredJournal
-from solvent.runs.outcome import has_waiting
 from solvent.runs.replay import Replay
-from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
+from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
 from tests.growth import executed_lines
-from tests.unit.runs.agents.flows import add, broken, run_by_agents, store_at
+from tests.unit.runs.agents.flows import add, broken, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from solvent.engine.reaction import Reaction
 
 SERVICES = (Service("add", function=add), Service("broken", function=broken))
-
-
-def test_every_task_is_called_once_with_its_arguments() -> None:
-    """A random graph gives what plain evaluation gives, and what is behind a failure waits."""
-    chance = random.Random(7)
-    sources = {at: sorted(chance.sample(range(at), min(at, chance.randrange(4)))) for at in range(80)}
-    sources[80] = list(range(60))
-    tasks = [Task(f"T{at}", "add", (Value(at), *[Result(f"T{one}") for one in sources[at]])) for at in sources]
-    tasks += [Task("bad", "broken"), Task("behind", "add", (Result("bad"), Result("T3")))]
-    report = run_workflow(Workflow("w", tuple(tasks), SERVICES), max_seconds=60)
-    expected: dict[int, int] = {}
-    for at, needed in sources.items():
-        expected[at] = at + sum(expected[one] for one in needed)
-    used = {one for needed in sources.values() for one in needed} | {3}
-    assert report.results == {f"T{at}": value for at, value in expected.items() if at not in used}
-    assert report.calls == {**{f"T{at}": 1 for at in sources}, "bad": 1}
-    assert (report.states["bad"], report.states["behind"]) == ("failed", "waiting")
-
-
-def test_a_failed_task_shows_what_it_was_called_with() -> None:
-    """Its molecule has the kind and the text of the failure, and the values of its arguments."""
-    tasks = (Task("A", "add", (Value(3),)), Task("B", "broken", (Result("A"), Value(4))))
-    (failed,) = run_workflow(Workflow("w", tasks, SERVICES)).failures
-    assert failed.molecules == '<ERR:B:FAILED:"ValueError: no such column":(3, 4)>'
 
 
 def test_a_run_that_is_stopped_leaves_every_task_waiting() -> None:
@@ -58,37 +27,6 @@ def test_a_run_that_is_stopped_leaves_every_task_waiting() -> None:
     tasks = (Task("A", "add"), Task("B", "add", (Result("A"),)), each)
     report = run_workflow(Workflow("w", tasks, SERVICES), should_stop=lambda: True)
     assert report.states == {"A": "waiting", "B": "waiting", "C": "waiting"}
-
-
-def test_a_solution_tells_whether_a_flat_task_waits() -> None:
-    """A shard at which none does has nothing more to do; one behind a failure waits for ever."""
-    good = EmbeddedRun(Workflow("w", (Task("A", "add"), Task("B", "add", (Result("A"),))), SERVICES))
-    bad = EmbeddedRun(Workflow("w", (Task("A", "broken"), Task("B", "add", (Result("A"),))), SERVICES))
-    good.run()
-    bad.run()
-    assert (has_waiting(good.solution), has_waiting(bad.solution)) == (False, True)
-
-
-def test_tasks_of_both_forms_pass_results_to_each_other() -> None:
-    """A flat task takes the result of a replaceable one, and a replaceable one that of a flat one."""
-    tasks = (
-        Task("first", "add", (Value(1),)),
-        Task("bad", "broken", (Result("first"), Result("flat"))),
-        Task("spare", "add", (Result("first"), Result("flat"))),
-        Task("last", "add", (Result("bad"),)),
-        Task("flat", "add", (Value(10),)),
-        Task("other", "add", (Result("first"), Value(100))),
-    )
-    workflow = Workflow("w", tasks, SERVICES, (Alternative("instead", {"bad": "spare"}),))
-    run = EmbeddedRun(workflow)
-    heads = {one[0] for one in run.solution if type(one) is tuple}
-    report = run.run()
-    assert Symbol("WAIT") in heads
-    assert "first" in heads
-    assert report.results == {"last": 11, "other": 101}
-    assert report.states == {
-        "first": "done", "bad": "replaced", "spare": "done", "last": "done", "flat": "done", "other": "done",
-    }  # fmt: skip
 
 
 def crowded() -> Workflow:
@@ -110,16 +48,6 @@ def test_a_record_is_done_again_without_any_call(tmp_path: Path) -> None:
         report = Replay(crowded(), None, journal).run()
         assert (had.error, report.error) == (None, None)
         assert report.results == had.results == {f"join{at}": at + 2 for at in range(12)}
-
-
-def test_shards_are_done_again_from_their_journals(tmp_path: Path) -> None:
-    """Whoever takes over a shard finds every task that was called there."""
-    with store_at(tmp_path) as store:
-        plan, offers = submit(store, "r1", crowded(), {}, max_shards=2), offers_of([crowded()])
-        assert run_by_agents(store, "r1", offers).state == "done"
-        hosted = HostedRun(store, "looks", plan, offers, jobs=None)
-        parts = [hosted.closed(hosted.again(number), store) for number in range(hosted.record.shards)]
-        assert {state for part in parts for state in part.states.values()} == {"done"}
 
 
 # --- Growth.
@@ -167,17 +95,3 @@ def test_the_work_of_a_run_grows_with_its_tasks(shape: Callable[[int], list[tupl
     work(100)
     few, many = work(300), work(3_000)
     assert many < 12 * few
-
-
-def test_each_result_is_taken_by_one_reaction() -> None:
-    """A task makes a reaction for its call, and for each result it takes one that passes it and one that takes it."""
-    found: list[str] = []
-
-    def observe(reaction: Reaction) -> None:
-        found.append(str(reaction.rule.name))
-
-    assert run_workflow(graph(layers(30)), observe=observe).succeeded
-    edges = sum(map(len, layers(30)))
-    assert {rule: found.count(rule) for rule in found} == {
-        "ft_call": 30, "ft_pass": edges, "ft_last": 20, "ft_take": edges - 20,
-    }  # fmt: skip

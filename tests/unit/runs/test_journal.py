@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from solvent.errors import RecordProblem
-from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted, ShardTaken
+from solvent.runs.events import Adapted, CallFailed, CallStarted, ShardTaken
 from solvent.runs.journal import StoredJournal, read_journal
-from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.services import Failure
 from solvent.store import Conflict, Store
 
@@ -66,26 +65,6 @@ def test_who_was_replaced_finds_out(store: Store) -> None:
     assert [type(one) for _, one in read_journal(store, LOG)] == [ShardTaken, ShardTaken, CallStarted]
 
 
-def test_large_values_are_blobs(store: Store) -> None:
-    """The log stays short, and the value is the same."""
-    journal = opened(store)
-    journal.answered("a", 1, bytes(MIN_BLOB_BYTES))
-    journal.commit()
-    again = opened(store)
-    answer = again.past[0]
-    assert isinstance(answer, CallAnswered)
-    assert (answer.value.data, len(answer.value.blob)) == (b"", 64)
-    assert again.value_of(answer) == bytes(MIN_BLOB_BYTES)
-
-
-def test_values_that_are_no_data_are_named(store: Store) -> None:
-    """An answer that cannot be kept is noted as such, and it is said why."""
-    journal = opened(store)
-    assert "builtins.object" in journal.answered("a", 1, object())
-    journal.commit()
-    assert opened(store).past[0] == CallAnswered("a", opened(store).past[0].at, 1, is_discarded=True)
-
-
 def test_a_reader_writes_nothing(store: Store) -> None:
     """A journal that is opened to be read stays as it is, also if something is noted."""
     opened(store).note(CallStarted("a", "a", 1.0))
@@ -94,14 +73,6 @@ def test_a_reader_writes_nothing(store: Store) -> None:
     reader.note(CallStarted("b", "b", 1.0))
     reader.commit()
     assert store.last(LOG) == position
-
-
-def test_a_damaged_record_is_named(store: Store) -> None:
-    """Bytes that are no entries raise R403."""
-    store.append(LOG, b"\xff\xff")
-    with pytest.raises(RecordProblem, match="does not read") as problem:
-        opened(store)
-    assert problem.value.code == "R403"
 
 
 def test_an_append_that_happened_unheard_is_no_conflict(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from solvent.lang.molecule import Symbol
 from solvent.runs.messages import Encoded, Message, Writer, addressed, dealt, molecule_from, packed, read, write
 from solvent.store import Record
-from solvent.values import codec
 from solvent.workflows.rule_functions import molecule_of, value_of
 
 if TYPE_CHECKING:
@@ -50,20 +49,6 @@ def test_a_large_result_is_a_blob(store: Store) -> None:
     assert first.blob == second.blob != ""
     assert len(write(Message(0, 1, (first, second)))) < 1_000
     assert value_of(molecule_from(first, store)[3]) == "x" * 200_000
-
-
-@pytest.mark.parametrize("data", [b"", b"\x00", b"\xc1", b"no message", b"\x93\x01\x02\x03"])
-def test_what_is_no_message_is_refused(data: bytes) -> None:
-    """Bytes that somebody else has written are no message."""
-    with pytest.raises(ValueError, match=r".+"):
-        read(data)
-
-
-@pytest.mark.parametrize("parts", [(), (1, 2), [Symbol("PASS")], "PASS"])
-def test_what_is_no_molecule_is_refused(store: Store, parts: Any) -> None:
-    """A message whose words are no molecule is not taken."""
-    with pytest.raises(ValueError, match="no molecule"):
-        molecule_from(Encoded(codec.encode(parts)), store)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.binary(max_size=30)), max_size=8), st.integers(20, 100))

@@ -79,9 +79,3 @@ def test_a_large_workflow_is_drawn_in_few_boxes() -> None:
     image = Workflow("large", tasks, services=(Service("work", kind="shell", target="true"),))._repr_svg_()
     assert len(image) < 20_000
     assert "1,000" in image or "1000" in image
-
-
-def test_an_outcome_is_a_line() -> None:
-    """How a run of a program ended is said in a line."""
-    outcome = solvent.hocl.react(solvent.hocl.parse("<1>").solution())
-    assert "inert after 0 reactions" in outcome._repr_html_()

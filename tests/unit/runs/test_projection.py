@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.cli.timeline import timeline_of
-from solvent.errors import RecordProblem
 from solvent.runs import events
 from solvent.runs.events import (
     Adapted,
@@ -53,11 +51,6 @@ def view(*noted: AnyEvent) -> RunView:
 def states(found: RunView) -> list[str]:
     """Return the states of the tasks, in their order."""
     return [found.states[name] for name in NAMES]
-
-
-def test_tasks_of_alternatives_are_asleep_at_first() -> None:
-    """Before anything happens, a task that stands by is asleep and all others wait."""
-    assert states(view()) == ["waiting", "waiting", "asleep", "waiting"]
 
 
 def test_a_call_runs_until_it_is_answered() -> None:
@@ -221,16 +214,6 @@ def test_a_follower_reads_each_event_once(store: Store) -> None:
     assert [*follower.news()] == []
     assert follower.view.out["two"].shard == 1
     assert view_of(store, existing(store, "r1")).states == follower.view.states
-
-
-def test_nonsense_in_a_journal_says_so(store: Store) -> None:
-    """A record that is none is named."""
-    from solvent.runs.agents.shards import submit
-
-    record = submit(store, "r1", adaptive(), {})
-    store.append(journal_of("r1", 0), b"nonsense")
-    with pytest.raises(RecordProblem, match="runs/r1/shard/0"):
-        view_of(store, record)
 
 
 def _note(store: Store, shard: int, *some: Any) -> None:

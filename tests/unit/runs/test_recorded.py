@@ -293,58 +293,39 @@ def test_an_answer_that_does_not_fit_takes_no_others_with_it(store: Store, monke
     assert len(calls) == 4 + 3
 
 
-def test_only_calls_that_can_run_are_noted(store: Store) -> None:
-    """Of many calls that wait for two threads the record has few: who resumes it knows that the others never began."""
+def test_only_calls_that_can_run_are_noted_told_and_counted(store: Store) -> None:
+    """Of many calls that wait for two threads the record, whoever watches and the report have those that began."""
     begun: list[str] = []
     repeated: list[bool] = []
+    told: list[Event] = []
     is_first = True
 
-    def work() -> int:
+    def work(name: str) -> int:
         known = solvent.call()
         assert known is not None
-        begun.append(known.key)
+        begun.append(name)
         repeated.append(known.repeated)
         while is_first and not cancelled():
             threading.Event().wait(0.01)
         return 1
 
-    flow = Workflow("w", tuple(Task(f"t{at}", "work") for at in range(100)), (Service("work", function=work),))
-    report = run(store, "runs/few/journal", flow, jobs=2, should_stop=lambda: len(begun) == 2)
-    assert report.error is not None
-    is_first, known = False, StoredJournal(store, "runs/few/journal", "me", is_read_only=True)
-    known.open()
-    assert 2 <= known.begun.total() <= 3
-    begun.clear()
-    repeated.clear()
-    assert run(store, "runs/few/journal", flow, jobs=2).succeeded
-    assert (len(begun), sum(repeated)) == (100, known.begun.total())
-
-
-def test_only_calls_that_are_made_are_told_and_counted(store: Store) -> None:
-    """Of calls that wait for a thread neither whoever watches nor the report says that they have started."""
-    begun: list[str] = []
-    told: list[Event] = []
-    is_first = True
-
-    def work(name: str) -> int:
-        begun.append(name)
-        while is_first and not cancelled():
-            threading.Event().wait(0.01)
-        return 1
-
-    names = [f"t{at}" for at in range(20)]
+    names = [f"t{at}" for at in range(100)]
     flow = Workflow("w", tuple(Task(one, "work", (Value(one),)) for one in names), (Service("work", function=work),))
-    log = "runs/told/journal"
+    log = "runs/few/journal"
     report = run(store, log, flow, jobs=2, watch=told.append, should_stop=lambda: len(begun) == 2)
+    assert report.error is not None
     noted = [one.task for _, one in read_journal(store, log) if isinstance(one, CallStarted)]
     assert 2 <= len(noted) <= 3
     assert [one.task for one in told if one.kind == "started"] == noted
     assert report.calls == dict.fromkeys(noted, 1)
     is_first = False
+    begun.clear()
+    repeated.clear()
     for told in ([], []):
         report = run(store, log, flow, jobs=2, watch=told.append)
         assert sorted(one.task for one in told if one.kind == "started") == sorted(names)
         assert report.calls == dict.fromkeys(names, 1)
+    assert (len(begun), sum(repeated)) == (100, len(noted))
 
 
 def test_an_answer_that_was_repeated_is_not_noted_twice(store: Store) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.errors import WorkflowProblem
 from solvent.runs import kinds
 from solvent.runs.kinds import MAX_DEPTH
 from solvent.workflows.formats.files import load
@@ -71,6 +70,7 @@ def test_recursion_without_an_end_is_stopped(tmp_path: Path, monkeypatch: pytest
     assert told in failure.cause
 
 
+@pytest.mark.soak
 def test_deepest_recursion(tmp_path: Path) -> None:
     """So many cases inside each other as are allowed come to their end."""
     assert boxes(tmp_path, "result > 0", MAX_DEPTH + 1).results == {"Count": MAX_DEPTH + 1}
@@ -81,13 +81,6 @@ def test_one_case_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(kinds, "MAX_DEPTH", 20)
     assert boxes(tmp_path, "result > 0", 21).succeeded
     assert not boxes(tmp_path, "result > 0", 22).succeeded
-
-
-def test_recursion_that_nothing_decides_about_is_refused(tmp_path: Path) -> None:
-    """A workflow without a choice that calls itself never ends, which is known before it runs."""
-    (tmp_path / "again.yaml").write_text("services: {s: {workflow: again.yaml}}\ntasks: {T: {service: s}}\n")
-    with pytest.raises(WorkflowProblem, match="calls itself"):
-        run(load(tmp_path / "again.yaml").workflow, folder=tmp_path)
 
 
 def test_stand_in_may_end_a_recursion(tmp_path: Path) -> None:

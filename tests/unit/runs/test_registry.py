@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from solvent.errors import Conflict, RecordProblem
+from solvent.errors import RecordProblem
 from solvent.runs.agents.presence import see_agents
-from solvent.runs.agents.shards import submit
 from solvent.runs.closing import closed_shards, report_of
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallStarted
 from solvent.runs.holders import Holder, holder_of, is_there, status_of, this_process
 from solvent.runs.projection import view_of
 from solvent.runs.recorded_run import new_run, resume
-from solvent.runs.registry import digest_of, document_of, end, existing, find, key_of, latest, list_runs, record_of
+from solvent.runs.registry import digest_of, document_of, end, find, key_of, latest
 from solvent.store.leases import AGENTS, Lease
 from solvent.values.encoding import encode_msgpack
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
-from tests.unit.runs.agents.flows import adaptive as sums
 
 if TYPE_CHECKING:
     from solvent.runs.recorded_run import RecordedRun
@@ -191,17 +189,6 @@ def test_digests_tell_workflows_apart() -> None:
     assert '"tasks"' in document_of(workflow(function=max))
 
 
-def test_a_damaged_record_is_named(store: Store) -> None:
-    """Bytes that are no record raise R403, and are no harm to the others."""
-    store.put(key_of("x"), b"\x93")
-    with pytest.raises(RecordProblem, match="the record of the run `x` does not read") as problem:
-        record_of(store, "x")
-    assert problem.value.code == "R403"
-    held, damaged = opened(store), dict[str, str]()
-    assert [one.run for one in list_runs(store, damaged)] == [held.record.run]
-    assert [*damaged] == ["x"]
-
-
 def test_a_run_whose_process_is_gone_is_interrupted(store: Store) -> None:
     """Calls without an answer run as long as the process that made them is there."""
     held = opened(store)
@@ -215,18 +202,3 @@ def test_a_run_whose_process_is_gone_is_interrupted(store: Store) -> None:
     taken.open()
     assert (status_of(store, gone), store.get(AGENTS + "another")) == ("running", None)
     taken.leave()
-
-
-def test_a_name_is_one_runs_whoever_has_it(store: Store) -> None:
-    """A run of agents and one of a process cannot have the same name, whichever comes first."""
-    submit(store, "both", sums(), {})
-    held = new_run(store, workflow(), {})
-    held.name("both")
-    with pytest.raises(RecordProblem, match="already"):
-        held.open()
-    other = new_run(store, workflow(), {})
-    other.name("mine")
-    other.open()
-    with pytest.raises(Conflict):
-        submit(store, "mine", sums(), {})
-    assert not existing(store, "mine").by_agents

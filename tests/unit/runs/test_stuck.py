@@ -60,11 +60,6 @@ def test_one_that_waits_for_a_lock_says_which() -> None:
     assert unsound(take, two) == ["`B` waits for the lock `L`, `M`"]
 
 
-def test_one_that_waits_for_a_signal_says_which() -> None:
-    """A signal that never comes is named."""
-    assert unsound(step("A", "told", Value(1), signal="go")) == ["`A` waits for the signal `go`"]
-
-
 def test_one_that_waits_for_an_offer_says_so() -> None:
     """A token at a task that is part of a deferred choice, but comes from elsewhere, finds no offer."""
     offer = step("A", "told", Value(1), split="deferred", routes=(Route("B"), Route("C")))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from solvent.runs.embedded import run_workflow
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Workflow
 
@@ -46,15 +44,6 @@ def fail(*_: Any) -> None:
     raise ValueError
 
 
-def test_on_failure() -> None:
-    """A failed task is replaced; what it took from is not called again."""
-    report = run((task("A"), task("B", A), task("C", B), task("X", A)), Alternative("x", {"B": "X"}), B=fail)
-    assert report.results == {"C": ["C", ["X", ["A"]]]}
-    assert report.calls == {"A": 1, "B": 1, "X": 1, "C": 1}
-    assert report.states == {"A": "done", "B": "replaced", "C": "done", "X": "done"}
-    assert [(one["alternative"], one["because"]) for one in report.adaptations] == [("x", "B")]
-
-
 def test_on_timeout() -> None:
     """A task that takes too long is replaced by an alternative on time-outs, one that fails is not."""
     tasks = (task("A"), task("B", A), task("X"))
@@ -66,25 +55,6 @@ def test_on_timeout() -> None:
     failed = run(tasks, spare, A=fail)
     assert (failed.results, failed.calls) == ({}, {"A": 1})
     assert failed.states == {"A": "failed", "B": "waiting", "X": "unused"}
-
-
-@pytest.mark.parametrize(
-    "condition", [{"when": "result < 5"}, {"predicate": lambda result: result < 5}], ids=["HOCL", "Python"]
-)
-@pytest.mark.parametrize("value", [3, 7])
-def test_on_condition(condition: dict[str, Any], value: int) -> None:
-    """A result that a condition rejects is replaced before anyone sees it; another is not."""
-    spare = Alternative("x", {"A": "X"}, on=("condition",), **condition)
-    report = run((task("A"), task("B", A), task("X")), spare, A=lambda: value, X=lambda: 100)
-    assert report.results == {"B": ["B", 100 if value < 5 else value]}
-    assert report.calls == ({"A": 1, "X": 1, "B": 1} if value < 5 else {"A": 1, "B": 1})
-
-
-def test_a_predicate_that_fails_rejects() -> None:
-    """A result that a predicate cannot judge is not accepted."""
-    spare = Alternative("x", {"A": "X"}, on=("condition",), predicate=lambda result: result["score"] < 1)
-    report = run((task("A"), task("X")), spare)
-    assert (report.results, report.calls) == ({"A": ["X"]}, {"A": 1, "X": 1})
 
 
 def test_a_sub_workflow_with_several_entries_and_exits() -> None:

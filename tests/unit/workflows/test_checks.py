@@ -39,6 +39,10 @@ def test_a_sound_workflow_has_no_problems() -> None:
             (Task("A", "s", after=("C",)), Task("B", "s", (Result("A"),)), Task("C", "s", (Result("B"),))),
             ["W120 these tasks wait for each other: A → B → C → A"],
         ),
+        (
+            tuple(Task(one[0], "s", after=(*one[1:],)) for one in ("ACB", "BA", "CB", "DE", "EDA")),
+            ["W120 these tasks wait for each other: A → B → A", "W120 these tasks wait for each other: D → E → D"],
+        ),
         ((Task("A", "s", (Result("B"),)),), ["W121 `A` takes from `B`, which is not a task"]),
         ((Task("A", "s", after=("B",)),), ["W121 `A` waits for `B`, which is not a task"]),
         (

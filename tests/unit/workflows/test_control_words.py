@@ -153,11 +153,6 @@ def test_what_is_usual_is_nothing(words: str) -> None:
     assert is_valid(words)
 
 
-def test_a_usual_control_is_not_written() -> None:
-    """A control that says nothing leaves no words."""
-    assert written(Control()) == {}
-
-
 @pytest.mark.parametrize(
     "text, argument",
     [

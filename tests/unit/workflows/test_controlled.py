@@ -56,19 +56,11 @@ def test_count_that_is_no_item_fails_as_such() -> None:
     assert run(work).failures[0].cause == "item 2 is taken of a list of 1"
 
 
-@pytest.mark.parametrize("items", [[], [1], [3, 1, 2]])
-def test_an_instance_for_each_item(items: list[int]) -> None:
+@pytest.mark.parametrize("items", [[], [1], [3, 1, 2], (2, 1)])
+def test_an_instance_for_each_item(items: Any) -> None:
     """Results are in the order of the items, whoever is done first; of an empty list there are none."""
     report = run(many(items, Many(over=0), lambda n: n * 10))
     assert (report.succeeded, report.results) == (True, {"N": [n * 10 for n in items]})
-
-
-@pytest.mark.parametrize("value, kind", [("text", "a text"), (5, "an integer"), ({"a": 1}, "Python's dict")])
-def test_instances_over_what_is_no_list_fail(value: Any, kind: str) -> None:
-    """Instances for the items of what is no list fail the task."""
-    report = run(many(value, Many(over=0)))
-    (failure,) = report.failures
-    assert failure.cause == f"it is called for each item of {kind}, which is not a list"
 
 
 def test_instance_that_fails_fails_its_task() -> None:
@@ -106,15 +98,6 @@ def test_need_of_more_than_there_are(cancels: bool) -> None:  # noqa: FBT001 - a
     assert run(many([], Many(over=0, need=5, cancels=cancels))).results == {"N": []}
 
 
-def test_results_ask_for_more_instances() -> None:
-    """A result for which the condition holds asks for one more instance, which gets it in place of its item."""
-    report = run(many([1, 5], Many(over=0, more=Test("result < 4")), lambda n: n + 1))
-    assert report.succeeded
-    assert sorted(report.results["N"]) == [2, 3, 4, 6]
-    same = run(many(2, Many(Result("A"), more=Test(predicate=lambda n: n > 5))))
-    assert same.results == {"N": [2, 2]}
-
-
 @pytest.mark.parametrize("enough", [Test("len(result) >= 2"), Test(predicate=lambda found: len(found) >= 2)])
 def test_results_that_are_enough(enough: Test) -> None:
     """The first list of results for which the condition holds is passed on; later results are ignored."""
@@ -123,12 +106,6 @@ def test_results_that_are_enough(enough: Test) -> None:
     tasks = (*work.tasks, step("Last", "release", Result("N")))
     report = run(flow(*tasks, functions={"work": work.services[2].function, "release": held.release}))
     assert (report.succeeded, report.calls["N"]) == (True, 1)
-
-
-def test_instances_apart_go_on_by_themselves() -> None:
-    """Each instance that is apart passes on its own result."""
-    report = run(many([1, 2, 3], Many(over=0, apart=True)))
-    assert (report.succeeded, report.calls) == (True, {"A": 1, "M": 3, "N": 3})
 
 
 def test_no_instances_apart_are_done() -> None:
@@ -179,19 +156,6 @@ def test_completing_what_has_not_started_or_is_over_does_nothing() -> None:
     assert (report.succeeded, report.results, report.states["M"]) == (True, {"Done": 1}, "unused")
 
 
-def test_task_of_many_instances_runs_in_a_loop() -> None:
-    """Each round gathers its own results, also where the last round left instances behind."""
-    back = Route("M", Test("len(result) < 4"))
-    work = flow(
-        step("S", "told", Value([1])),
-        step("M", "told", ARRIVED, after=("S",), join="any", many=Many(over=0)),
-        step("Grow", "grow", Result("M"), again=back),
-        functions={"grow": lambda found: [*found, *found]},
-    )
-    assert run(work).results == {"Grow": [1, 1, 1, 1]}
-    assert run(work).calls == {"S": 1, "M": 3, "Grow": 2}
-
-
 # --- Joins and what they hand over.
 
 
@@ -229,30 +193,6 @@ def test_multi_merge_gets_one_at_a_time() -> None:
     assert sorted(seen, key=str) == sorted(both, key=str)
 
 
-@pytest.mark.parametrize("words", [{"need": 1}, {"need": 1, "cancels_rest": True}, {"need": 2}])
-def test_join_of_the_first(words: dict[str, Any]) -> None:
-    """So many as are needed start the task once, and the rest of the round starts nothing."""
-    held = Held("slow")
-    release = words["need"] == 2
-    tasks = (
-        step("A", "met"), step("B", "held"), step("D", "told", ALL, after=("A", "B"), join="first", **words),
-        step("Last", "over" if words.get("cancels_rest") else "release", Result("D")),
-    )  # fmt: skip
-    if release:
-        held.go.set()
-    report = run(flow(*tasks, functions={"held": held, "met": held.met, "release": held.release, "over": held.over}))
-    assert (report.succeeded, report.calls["D"]) == (True, 1)
-    assert held.was_cancelled is words.get("cancels_rest", False)
-
-
-def test_threads_are_merged() -> None:
-    """So many arrivals of one source start a task once, with all of them."""
-    work = flow(step("A", "told", Value(1), copies=4), step("D", "told", ALL, after=("A",), threads=2))
-    report = run(work)
-    assert (report.calls["D"], report.results) == (2, {"D": [1, 1]})
-    assert run(flow(work.tasks[0], step("D", "told", ALL, after=("A",), threads=3))).stuck
-
-
 def test_threads_are_in_the_order_in_which_they_were_sent() -> None:
     """What one source sent first comes first in the list of what arrived."""
     routes = (Route("A", Test("result > 1")), Route("D", Test("true")))
@@ -282,14 +222,6 @@ def test_composition_of_data(each: Each, found: list[int] | None) -> None:
     report = run(work)
     assert report.succeeded
     assert report.results == {"C": [found or [11, 12]] * 2}
-
-
-def test_composition_with_a_source_that_is_missing_fails() -> None:
-    """A task that is called for each item of what was not chosen has no list to go over."""
-    report = run(split(1, join="active", each=Each("dot", (1,))))
-    assert [failure.cause for failure in report.failures] == [
-        "it is called for each item of `None`, which is not a list; is a `return` missing in the service?"
-    ]
 
 
 def test_item_of_a_result_that_is_too_short_fails() -> None:

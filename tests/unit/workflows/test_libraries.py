@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.errors import SolventError, WorkflowProblem
+from solvent.errors import WorkflowProblem
 from solvent.lang.molecule import Symbol
 from solvent.lang.solution import Solution
 from solvent.runs.causality import violations
@@ -79,17 +79,6 @@ def test_library_that_lacks_tokens_is_stuck(tmp_path: Path) -> None:
     assert (report.calls["Batch"], bool(report.stuck)) == (1, True)
 
 
-def test_template_is_filled() -> None:
-    """Sources, their number and the given number stand where the template says, also deep inside."""
-    names = Symbol("SOURCES"), Symbol("COUNT"), Symbol("NUMBER")
-    template = [(Symbol("A"), Solution([names[0], 1])), (Symbol("B"), names[1], (Symbol("C"), names[2])), names[2]]
-    library = Library([], [*template])
-    found = library.gate([Symbol("X"), "a b"], 7)
-    assert found == [
-        (Symbol("A"), Solution([Symbol("X"), "a b", 1])), (Symbol("B"), 2, (Symbol("C"), 7)), 7,
-    ]  # fmt: skip
-
-
 def test_gates_do_not_share_solutions() -> None:
     """Two tasks that join by one library have gates of their own."""
     library = Library([], [(Symbol("TAKEN"), Solution([]))])
@@ -103,44 +92,6 @@ def test_library_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(WorkflowProblem, match="the pattern `batch` cannot be read") as refused:
         run(batches(2), folder=tmp_path)
     assert refused.value.code == "W140"
-
-
-def test_library_that_is_no_text(tmp_path: Path) -> None:
-    """A file that is no text is told before anything runs."""
-    (tmp_path / "batch.hocl").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SolventError) as refused:
-        run(batches(2), folder=tmp_path)
-    assert refused.value.code == "W140"
-
-
-@pytest.mark.parametrize("text", ["<1>", "<JOIN : 1>", "<JOIN : <1>, JOIN : <2>>", "<>"])
-def test_library_without_a_template(tmp_path: Path, text: str) -> None:
-    """A library says exactly once what a gate holds at first."""
-    (tmp_path / "batch.hocl").write_text(text)
-    with pytest.raises(WorkflowProblem, match="the pattern `batch` does not say what a gate holds at first") as refused:
-        run(batches(2), folder=tmp_path)
-    assert (refused.value.code, "JOIN : <...>" in refused.value.hint) == ("W141", True)
-
-
-def test_library_without_rules(tmp_path: Path) -> None:
-    """A library in which nothing can start a task is refused."""
-    (tmp_path / "batch.hocl").write_text("<JOIN : <LACKS : 1>>")
-    with pytest.raises(WorkflowProblem, match="the pattern `batch` has no rules") as refused:
-        run(batches(2), folder=tmp_path)
-    assert (refused.value.code, "FLAG_INVOKE" in refused.value.hint) == ("W141", True)
-
-
-@pytest.mark.parametrize(
-    "text, line",
-    [("let a =\n  replace x by\n  y in\n<a, JOIN : <>>", 3), ("<JOIN : <>,\n,>", 2)],
-    ids=["unbound", "syntax"],
-)
-def test_error_in_a_library_has_its_place(tmp_path: Path, text: str, line: int) -> None:
-    """What is wrong inside a library is told with its file and line."""
-    (tmp_path / "batch.hocl").write_text(text)
-    with pytest.raises(SolventError) as refused:
-        run(batches(2), folder=tmp_path)
-    assert f"batch.hocl:{line}:" in str(refused.value)
 
 
 def test_rule_that_fails_while_it_runs_has_its_place(tmp_path: Path) -> None:

@@ -22,27 +22,6 @@ def shape(*tasks: Task, alternatives: tuple[Alternative, ...] = ()) -> Paths:
 
 
 DIAMOND = task("A"), task("B", "A"), task("C", "A"), task("D", "B", "C", join="active")
-LOOP = task("S"), task("A", "S", join="any"), task("B", "A", again=Route("A", UNDER_THREE)), task("E", "B")
-
-
-def test_sources_and_destinations() -> None:
-    """A task passes to those that come after it, and to those that it names as routes or to go back to."""
-    found = shape(*LOOP)
-    assert found.sources == {"S": (), "A": ("S", "B"), "B": ("A",), "E": ("B",)}
-    assert {name: set(later) for name, later in found.destinations.items()} == {
-        "S": {"A"}, "A": {"B"}, "B": {"E", "A"}, "E": set(),
-    }  # fmt: skip
-    routed = shape(task("A", split="one", routes=(Route("B", UNDER_THREE), Route("C"))), task("B"), task("C"))
-    assert (routed.sources["B"], routed.sources["C"], routed.starts) == (("A",), ("A",), frozenset("A"))
-
-
-def test_who_starts() -> None:
-    """Tasks without sources start by themselves; of a loop that nobody enters, the one that is only gone back to."""
-    assert shape(*DIAMOND).starts == {"A"}
-    assert shape(*LOOP).starts == {"S"}
-    assert shape(task("A"), task("B", "A", again=Route("A", UNDER_THREE))).starts == {"A"}
-    assert shape(task("A", again=Route("A", UNDER_THREE))).starts == {"A"}
-    assert shape(task("A"), task("B")).starts == {"A", "B"}
 
 
 def test_way_back_to_a_first_task_does_not_keep_it_from_starting() -> None:
@@ -52,35 +31,6 @@ def test_way_back_to_a_first_task_does_not_keep_it_from_starting() -> None:
         step("B", "told", Arrived(), after=("A", "C"), join="any", again=Route("A", Test("result > 9"))),
     )  # fmt: skip
     assert run(work).calls == {"A": 1, "C": 1, "B": 2}
-
-
-def test_what_lies_on_a_loop() -> None:
-    """Tasks on a way round have the number of their loop; two loops have two numbers."""
-    found = shape(*LOOP)
-    assert found.loops.keys() == {"A", "B"}
-    assert found.loops["A"] == found.loops["B"]
-    two = shape(
-        task("A", again=Route("A", UNDER_THREE)), task("B", "A", again=Route("B", UNDER_THREE), join="any"),
-        task("C", "B"),
-    )  # fmt: skip
-    assert two.loops.keys() == {"A", "B"}
-    assert two.loops["A"] != two.loops["B"]
-
-
-def test_ranks_go_onward() -> None:
-    """No task has a lower rank than one that leads to it, and those of a loop have the same."""
-    found = shape(*LOOP)
-    assert found.ranks["S"] < found.ranks["A"] == found.ranks["B"] < found.ranks["E"]
-    for one, later in shape(*DIAMOND).destinations.items():
-        assert all(shape(*DIAMOND).ranks[one] < shape(*DIAMOND).ranks[two] for two in later)
-
-
-def test_upstream_first() -> None:
-    """Tasks are put in the order in which tokens go; those of a loop in any."""
-    assert shape(*DIAMOND).upstream_first(["D", "A"]) == ["A", "D"]
-    found = shape(*LOOP).upstream_first(["E", "B", "A", "S"])
-    assert (found[0], found[-1], sorted(found[1:-1])) == ("S", "E", ["A", "B"])
-    assert shape(*LOOP).upstream_first(["A"]) == ["A"]
 
 
 @pytest.mark.parametrize(
@@ -95,14 +45,6 @@ def test_upstream_first() -> None:
 def test_branches_of_a_join(tasks: tuple[Task, ...], branches: set[str]) -> None:
     """The branches of a join are what leads only to it, back to where they part."""
     assert shape(*tasks).upstream("D") == branches
-
-
-def test_stand_ins_are_no_part_of_the_shape() -> None:
-    """A task that only stands in for another is neither started nor passed to."""
-    tasks = task("A", copies=2), Task("B", "s", (Result("A"),)), Task("Z", "s", (Arrived(),), after=("A",))
-    found = shape(*tasks, alternatives=(Alternative("other", {"B": "Z"}),))
-    assert found.sources == {"A": (), "B": ("A",)}
-    assert found.destinations == {"A": ("B",), "B": ()}
 
 
 # --- Ways that are not taken: who merges what is active hears of it.
@@ -124,34 +66,3 @@ def test_merge_behind_choices_gets_what_was_chosen(value: int) -> None:
     chosen = ["B"] * (value % 2) + (["D"] if value > 5 else ["E"] if value > 3 else []) + ["O"] * (value == 0)
     assert (report.succeeded, report.stuck, report.calls.get("M", 0)) == (True, [], 1 if chosen else 0)
     assert report.results.get("M", []) == chosen
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 3])
-@pytest.mark.parametrize("is_taken", [0, 1])
-def test_merge_behind_a_loop_waits_for_its_end(rounds: int, is_taken: int) -> None:
-    """A loop before a synchronizing merge counts once, when it is left, or not at all if it is not entered."""
-    some = (Route("L", Test("result == 1")), Route("O", Test("true")))
-    work = flow(
-        step("A", "told", Value(is_taken), split="some", routes=some), step("O", "told", Value("O"), after=("A",)),
-        step("L", "more", Arrived(), after=("A",), join="any", again=Route("L", Test(f"result <= {rounds}"))),
-        step("E", "told", Result("L")), step("M", "told", Arrived("all"), after=("E", "O"), join="active"),
-        functions={"more": lambda n: n + 1},
-    )  # fmt: skip
-    report = run(work)
-    assert (report.succeeded, report.calls["M"]) == (True, 1)
-    assert report.results == {"M": [rounds + 1, "O"] if is_taken else ["O"]}
-
-
-def test_merge_inside_a_loop_starts_in_each_round() -> None:
-    """A synchronizing merge in a loop gets in each round what was chosen in that round."""
-    some = (Route("B", Test("result % 2 == 0")), Route("C", Test("result % 3 == 0")), Route("D", Test("true")))
-    work = flow(
-        step("S", "told", Value(0)), step("A", "more", Arrived(), after=("S",), join="any", split="some", routes=some),
-        *(step(name, "told", Result("A")) for name in "BCD"),
-        step("M", "told", Arrived("all"), after=("B", "C", "D"), join="active"),
-        step("E", "first", Result("M"), again=Route("A", Test("result < 6"))),
-        functions={"more": lambda n: n + 1, "first": lambda found: found[0]},
-    )  # fmt: skip
-    report = run(work)
-    assert (report.succeeded, report.stuck) == (True, [])
-    assert report.calls == {"S": 1, "A": 6, "B": 3, "C": 2, "D": 6, "M": 6, "E": 6}

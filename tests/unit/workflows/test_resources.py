@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from solvent.errors import WorkflowProblem
-from solvent.lang.printer import print_molecule
 from solvent.workflows.diagram import dot, svg, text
 from solvent.workflows.formats.files import load_text, write
 from solvent.workflows.formats.yaml.writer import plain_workflow
-from solvent.workflows.forms import task_of
 from solvent.workflows.model import (
     Claim,
     Input,
@@ -19,13 +17,8 @@ from solvent.workflows.model import (
     Value,
     Workflow,
     dtype_name,
-    faults_of,
     item_bytes,
-    settled,
-    shape_of,
-    stretch_of,
 )
-from solvent.workflows.translate import concretise
 from tests.unit.workflows.schema import VALIDATOR
 
 GRID = Resource("grid", (Input("n"), 10), "float32", save=Input("out"))
@@ -120,62 +113,9 @@ def test_pictures_show_who_has_what() -> None:
         assert "reads grid[1:]" in picture
 
 
-def test_a_concrete_workflow_names_what_is_claimed() -> None:
-    """The molecules of a task show its claims."""
-    (fill,) = [one for one in concretise(FLOW).solution if task_of(one) == "fill"]
-    assert '(RESOURCE:"grid":WRITE, ' in print_molecule(fill)
-
-
-@pytest.mark.parametrize(
-    "dtype, count",
-    [
-        ("float64", 8),
-        ("<f4", 4),
-        ("complex128", 16),
-        ("S12", 12),
-        ("bool", 1),
-        ("f5", None),
-        ("float", None),
-        ("O", None),
-    ],
-)
-def test_the_bytes_of_an_item(dtype: str, count: int | None) -> None:
-    """The types of arrays are known without NumPy."""
-    assert item_bytes(dtype) == count
-
-
 def test_types_go_by_their_names() -> None:
     """A type may be written as Python or NumPy have it."""
     np = pytest.importorskip("numpy")
     written = [float, int, np.float32, np.dtype("int16"), "uint8", np.bool_]
     assert [dtype_name(one) for one in written] == ["float64", "int64", "float32", "<i2", "uint8", "bool"]
     assert all(item_bytes(dtype_name(one)) == np.dtype(one).itemsize for one in written)
-
-
-def test_inputs_are_put_in_their_places() -> None:
-    """What depends on inputs is known when they are."""
-    assert (GRID.bytes_count, GRID.rows_count) == (None, None)
-    grid = settled(GRID, {"n": 6, "out": "x.npy"})
-    assert (grid.shape, grid.save, grid.bytes_count, grid.rows_count) == ((6, 10), "x.npy", 240, 6)
-    assert [fault for fault, _ in faults_of(settled(GRID, {"n": "six", "out": 3}))] == [
-        "has the length 'six' in its shape",
-        "has no path as its `save`: 3",
-    ]
-
-
-def test_a_stretch_counts_rows_of_an_array_and_bytes_of_others() -> None:
-    """A claim of some rows becomes a stretch of bytes, and an array of these rows."""
-    grid = settled(GRID, {"n": 6, "out": ""})
-    assert stretch_of(grid, Claim("grid", "write", 2, 3)) == (80, 120)
-    assert stretch_of(grid, Claim("grid", "write", 2)) == (80, None)
-    assert shape_of(grid, Claim("grid", "write", 2)) == (4, 10)
-    assert stretch_of(Resource("table", size=9), Claim("table", "read", 2, 3)) == (2, 3)
-
-
-def test_claims_that_cannot_be_had_together() -> None:
-    """Who writes is alone; readers are not, and neither are those of different rows."""
-    whole, read, low, high = Claim("g"), Claim("g", "read"), Claim("g", "write", 0, 5), Claim("g", "write", 5)
-    pairs = {(whole, whole): True, (whole, read): True, (read, read): False, (low, high): False, (low, read): True}
-    for (one, other), conflict in pairs.items():
-        assert one.conflicts(other) is other.conflicts(one) is conflict
-    assert not whole.conflicts(Claim("h"))

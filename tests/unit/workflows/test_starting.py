@@ -10,22 +10,8 @@ import pytest
 
 from solvent.runs.causality import violations
 from solvent.runs.exploring import explore_workflow
-from solvent.workflows.gates import Needs
 from solvent.workflows.model import Arrived, Many, Result, Route, Signalled, Test, Value
 from tests.unit.runs.flows import PATIENCE, Held, flow, run, step
-
-ALL_NEEDS = [
-    Needs(*needs)  # type: ignore[arg-type]
-    for needs in product((0, 1), (0, 1), (0, 1, 2), (0, 1), (0, 1, 2), (0, 1), (0,), (0,))
-]  # fmt: skip
-
-
-def test_needs_have_names_of_their_own() -> None:
-    """Each combination of what is waited for has a rule with a name of its own."""
-    assert len({needs.name for needs in ALL_NEEDS}) == len(ALL_NEEDS)
-    assert (Needs().is_waiting, Needs().wants, Needs().rest) == (False, False, "FREE")
-    assert (Needs(is_many=True).is_waiting, Needs(is_many=True).rest) == (False, "SEVERAL")
-    assert (Needs(signal=True).is_waiting, Needs(signal=True).wants) == (True, False)
 
 
 @pytest.mark.parametrize("signal, offer, locks, during", [*product((0, 1), (0, 1), (0, 1, 2), (0, 1))])
@@ -97,18 +83,6 @@ def test_two_locks_are_taken_at_once() -> None:
     assert run(flow(*tasks)).succeeded
 
 
-def test_section_is_held_from_one_task_to_another() -> None:
-    """Between a task that takes a lock and one that gives it back nobody else has it."""
-    sections = [
-        [step(f"{name}1", "told", Value(1), takes=("L",)), step(f"{name}2", "told", Result(f"{name}1"), gives=("L",))]
-        for name in "AB"
-    ]
-    orders = explore_workflow(flow(*sections[0], *sections[1]))
-    assert violations(orders, ["A1, B1 apart", "A2, B2 apart", "A1, B2 apart", "ends done"]) == []
-    starts = [state for state in orders.states if state.started["A1"] and state.started["B1"]]
-    assert all(state.done["A2"] or state.done["B2"] for state in starts)
-
-
 def test_instances_of_one_task_share_its_lock() -> None:
     """A task that runs several times waits for itself."""
     work = flow(step("A", "told", Value(1), copies=3), step("B", "told", Result("A"), takes=("L",), gives=("L",)))
@@ -133,16 +107,6 @@ def offer(**first: Any) -> list[Any]:
         step("B", "told", Result("A"), Signalled(), signal="b"),
         step("C", "told", Result("A"), Signalled(), signal="c"),
     ]
-
-
-@pytest.mark.parametrize("name", ["b", "c"])
-def test_first_signal_decides(name: str) -> None:
-    """Of a deferred choice the one starts whose signal comes; if both come, either starts, and never both."""
-    report = run(flow(*offer()), signals=[(0.0, name, 7)])
-    assert (report.succeeded, report.results) == (True, {name.upper(): [1, 7]})
-    both = explore_workflow(flow(*offer()), signals=[("b", 7), ("c", 8)])
-    assert violations(both, ["one of B, C", "A before B", "A before C", "ends done"]) == []
-    assert {state.started[name.upper()] for state in both.finals} == {0, 1}
 
 
 def test_offers_are_taken_one_by_one() -> None:

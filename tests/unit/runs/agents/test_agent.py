@@ -17,7 +17,6 @@ from solvent.runs.agents.replaying import replayed
 from solvent.runs.agents.shards import submit
 from solvent.runs.calls import OpenCall
 from solvent.runs.closing import report_of
-from solvent.runs.embedded import run_workflow
 from solvent.runs.events import CallFailed, CallLost
 from solvent.runs.journal import read_journal
 from solvent.runs.projection import view_of
@@ -46,14 +45,6 @@ def report_at_end(store: Store, run: str, flow: Workflow) -> Report:
 def large(*_: object) -> bytes:
     """Answer with more than a small store takes."""
     return b"x" * 300_000
-
-
-def test_agents_come_to_what_one_process_comes_to(store: Store) -> None:
-    """Two agents run an adaptive workflow to the same results and states as one process does."""
-    submit(store, "r1", adaptive(), {})
-    assert run_by_agents(store, "r1", many=2).state == "done"
-    report, alone = report_at_end(store, "r1", adaptive()), run_workflow(adaptive())
-    assert (report.results, report.states, report.calls) == (alone.results, alone.states, alone.calls)
 
 
 def test_places_at_which_all_is_done_wait_for_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,18 +104,6 @@ def test_a_letter_of_a_stranger_ends_its_run_only(store: Store) -> None:
     with AgentsHere(store):
         assert end_of(store, "r1").state == "done"
         assert end_of(store, "bad").state == "failed"
-
-
-def test_a_smuggled_command_is_not_run(store: Store, tmp_path: Path) -> None:
-    """A submitted service that has the name of an agent's own, and another command, is not called."""
-    proof = tmp_path / "proof"
-    flow = Workflow("w", (Task("t", "add"),), (Service("add", "shell", f"touch {proof}"),))
-    submit(store, "evil", flow, {})
-    submit(store, "r1", adaptive(), {})
-    with AgentsHere(store) as here:
-        assert end_of(store, "r1").state == "done"
-        here.wait_for("evil needs services that this agent was not started with: add")
-    assert not proof.exists()
 
 
 def test_a_smuggled_condition_is_not_asked(store: Store) -> None:

@@ -63,19 +63,6 @@ def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, text: str, words: str) 
     assert caught.value.code == "A108"
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """A file that cannot be read is an error."""
-    with pytest.raises(AgentProblem, match="cannot read"):
-        read_hosts(str(tmp_path / "none.yaml"))
-
-
-def test_a_store_in_a_file_is_for_one_machine(tmp_path: Path) -> None:
-    """Agents elsewhere cannot reach a file."""
-    hosts = read_hosts(hosts_file(tmp_path, "hosts: [{address: node1, services: [x]}]"))
-    with pytest.raises(AgentProblem, match="one machine only"):
-        start_on_all(hosts, str(tmp_path / "store.db"))
-
-
 def test_the_words_of_ssh_have_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The address of the store goes by standard input; what is said to the host has it nowhere, nor has a complaint."""
     fake = tmp_path / "ssh"

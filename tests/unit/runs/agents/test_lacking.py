@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.runs.agents.lacking import Lacking, lacking, marks_of, needs_of, offered_apart
+from solvent.runs.agents.lacking import Lacking, lacking, marks_of, needs_of
 from solvent.runs.agents.looking import see_run
 from solvent.runs.agents.presence import AgentSeen
 from solvent.runs.agents.shards import submit
@@ -40,18 +40,6 @@ def test_it_is_said_what_to_do() -> None:
     (line,) = lacking(NEEDS, [agent("x", "add"), agent("y", "double")]).lines()
     assert line.startswith("no living agent offers both: add, double; start one with")
     assert lacking(NEEDS, []).lines() == ["no living agent offers: add, double"]
-
-
-def test_what_somebody_lacks_is_missing_and_not_apart() -> None:
-    """A service that nobody offers is said to be missing, and nothing more."""
-    assert lacking(NEEDS, [agent("x", "add")]) == Lacking(missing=("double",))
-    assert offered_apart(MARKS, [agent("x", "add")]) == {}
-
-
-def test_who_offers_which_service_matters_where_none_offers_all() -> None:
-    """Each service has the names of those who offer it."""
-    agents = [agent("x", "add"), agent("y", "double"), agent("z", "add")]
-    assert offered_apart(MARKS, agents) == {"add": {"x", "z"}, "double": {"y"}}
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ from solvent.runs.agents.shards import submit
 from solvent.runs.events import CallAnswered, CallLost
 from solvent.runs.journal import read_journal
 from solvent.runs.registry import journal_of
-from solvent.runs.stopper import STOPS, Stopper, ask_to_stop
 from solvent.workflows.model import Service, Task, Workflow
 from tests.unit.runs.agents.flows import store_at
 
@@ -52,15 +50,3 @@ def test_what_has_ended_when_an_agent_leaves_is_kept(tmp_path: Path, monkeypatch
         agent.run()
         ends = [type(one) for one in noted() if isinstance(one, CallAnswered | CallLost)]
     assert ends == [CallAnswered]
-
-
-def test_who_is_asked_ends(tmp_path: Path) -> None:
-    """An agent that is asked to end does; the word is taken away, so that it is for this one only."""
-    stopped = threading.Event()
-    with store_at(tmp_path) as store:
-        with Stopper(store, "a1", stopped.set):
-            ask_to_stop(store, "a2")
-            assert not stopped.wait(0.1)
-            ask_to_stop(store, "a1")
-            assert stopped.wait(200)
-        assert list(store.keys(STOPS)) == [f"{STOPS}a2"]

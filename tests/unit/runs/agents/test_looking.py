@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from solvent.errors import RecordProblem
-from solvent.runs.agents.looking import see_run
 from solvent.runs.agents.presence import see_agents
 from solvent.runs.agents.shards import submit
 from solvent.runs.agents.troubles import LOOK_SECONDS, Doubts
@@ -39,32 +35,6 @@ def test_who_has_a_heartbeat_is_alive(store: Store) -> None:
         assert found["beats"].services == {"add": "x"}
         store.delete(f"{AGENTS}still")
     assert see_agents(store) == []
-
-
-def test_nonsense_that_is_no_heartbeat_is_shown(store: Store) -> None:
-    """A key that somebody else has written among the heartbeats does no harm."""
-    store.put(f"{AGENTS}odd", b"nonsense")
-    store.put(f"{AGENTS}more", b"\x81\xa8services\x93\x01\x02\x03")
-    assert [(one.name, one.services, one.pid) for one in see_agents(store, patience=0.0)] == [
-        ("more", {}, 0),
-        ("odd", {}, 0),
-    ]
-
-
-def test_a_run_without_agents_waits(store: Store) -> None:
-    """Nobody has its places, no task has begun, and all its services are missing."""
-    submit(store, "r1", adaptive(), {})
-    seen = see_run(store, "r1")
-    assert (seen.state, seen.lacking.missing) == ("waiting", ("add", "broken"))
-    # One of the four stands by.
-    assert sum(shard.waiting for shard in seen.shards) == 3
-    assert {shard.agent for shard in seen.shards} == {""}
-
-
-def test_a_run_that_is_not_there(store: Store) -> None:
-    """Asking for a run that nobody has submitted is an error."""
-    with pytest.raises(RecordProblem, match="r1"):
-        see_run(store, "r1")
 
 
 def test_who_watches_finds_out_that_nobody_is_there(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.ending import Endings
 from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.refusing import ALL, Refusals, refused
 from solvent.runs.agents.shards import is_closed, standings, submit
 from solvent.runs.agents.telling import Teller
 from solvent.runs.registry import end, existing, journal_of, key_of, record_of
@@ -139,36 +138,3 @@ def test_nothing_is_noted_of_a_run_that_is_over(rig: Rig) -> None:
     assert not hosted.here
     agent._do({shard: None})
     assert rig.store.last(journal_of("r1", 0)) == before
-
-
-def test_refusals_are_said_once_and_read_by_others(rig: Rig) -> None:
-    """An agent says of each shard why it cannot open it; nonsense among that is nobody's."""
-    refusals = Refusals(rig.store, "one", Teller(rig.told.append))
-    for shard in (3, 3, ALL):
-        refusals.say("r1", shard, ZeroDivisionError("odd"))
-    rig.store.put(key_of("r1", "refusal") + "/two", b"nonsense")
-    found = refused(rig.store, "r1")
-    assert (found["one"].keys(), found["two"]) == ({3, ALL}, {})
-    assert len(rig.told) == 2
-
-
-def test_a_run_is_hopeless_when_nobody_is_left(rig: Rig) -> None:
-    """Those that are alive, have the services and have not said that they cannot are waited for."""
-    hosted = rig.hosted("one")
-    one, two = (Refusals(rig.store, name, Teller(rig.told.append)) for name in ("one", "two"))
-    agents = [Agent(rig.store, name, offers_of([adaptive()])) for name in ("one", "two")]
-    agents.append(Agent(rig.store, "poor", offers_of([])))
-    for agent in agents:
-        agent._heartbeat.start()
-    heartbeats = Heartbeats(rig.store)
-    heartbeats.look()
-    assert one.hopeless(hosted, heartbeats.alive()) == ""
-    one.say("r1", 0, ZeroDivisionError("odd"))
-    assert one.hopeless(hosted, heartbeats.alive()) == ""
-    two.say("r1", ALL, ZeroDivisionError("even"))
-    assert "ZeroDivisionError: odd" in one.hopeless(hosted, heartbeats.alive())
-    assert two.hopeless(hosted, heartbeats.alive()) == ""
-    one.forget("r1")
-    assert one.hopeless(hosted, heartbeats.alive()) == ""
-    for agent in agents:
-        agent._heartbeat.stop()

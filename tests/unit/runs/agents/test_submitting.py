@@ -127,13 +127,6 @@ def test_a_name_is_free_again_when_its_run_could_not_begin(store: Store) -> None
     assert give_to_agents(store, "r1", adaptive(), {}) == record_of(store, "r1")
 
 
-def test_a_workflow_without_tasks_is_done_by_agents(store: Store) -> None:
-    """It has one place, at which there is nothing to do."""
-    assert give_to_agents(store, "r1", Workflow("z", (), ()), {}).shards == 1
-    with AgentsHere(store):
-        assert end_of(store, "r1").state == "done"
-
-
 class Died(BaseException):
     """Stands for the death of who submits."""
 

@@ -6,10 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-import pytest
-
 import solvent
-from solvent.engine.reaction import Stopped
 from solvent.lang.functions import Functions
 from solvent.lang.rule import Rule
 from solvent.runs.nodes.alone import Alone, Patient
@@ -57,26 +54,6 @@ def test_others_are_heard_between_slices() -> None:
     assert beats >= 5
 
 
-def test_a_stop_leaves_every_molecule() -> None:
-    """Asked to stop, a share stands somewhere on its way, and can go on from there."""
-    calls = 0
-
-    def add(one: int, other: int) -> int:
-        nonlocal calls
-        calls += 1
-        return one + other
-
-    functions = Functions()
-    functions.register(add)
-    text = f"let join = replace x::int, y::int by add(x, y) in <{', '.join(map(str, range(100)))}, join>"
-    alone = share(text, functions, should_stop=lambda: calls >= 30)
-    with pytest.raises(Stopped):
-        asyncio.run(alone.react())
-    left = alone.left()
-    assert len(left) == 70
-    assert sum(left) == sum(range(100))
-
-
 def test_calls_are_out_side_by_side() -> None:
     """Asynchronous calls of one share wait together."""
     out = most = 0
@@ -95,17 +72,3 @@ def test_calls_are_out_side_by_side() -> None:
     asyncio.run(alone.react())
     assert sorted(alone.left()) == [10, 20, 30]
     assert most == 3
-
-
-def test_a_failing_call_leaves_its_reactants() -> None:
-    """An error ends the reacting, and what the call had taken is back."""
-
-    async def fetch(number: int) -> int:
-        raise ValueError(number)
-
-    functions = Functions()
-    functions.register(fetch)
-    alone = share("let get = replace GET:x by fetch(x) in <GET:1, get>", functions)
-    with pytest.raises(solvent.ReactionFailed):
-        asyncio.run(alone.react())
-    assert [solvent.hocl.show(one) for one in alone.left()] == ["GET:1"]

@@ -30,28 +30,6 @@ def test_molecules_arrive_as_they_were(molecule: solvent.hocl.Molecule) -> None:
     assert equal(again, molecule) or "nan" in text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '"a b":3',
-        "A:-1:true",
-        "12345678901234567890123",
-        "1.5",
-        '"\\n"',
-        '"a:b":"c, d"',
-        "-7",
-        "A'",
-        "(1, 2)",
-        "<1, A:<2>>",
-        "list(1)",
-    ],
-)
-def test_quick_and_thorough_reading_agree(text: str) -> None:
-    """What is read without the parser is what the parser would have read."""
-    (expected,) = solvent.hocl.molecules(text)
-    assert equal(Writing(PROGRAM).read(text), expected)
-
-
 def test_named_rules_stay_the_same_object() -> None:
     """A rule that a let of the program names comes back as that rule, with its place in the program's text."""
     writing = Writing(PROGRAM)

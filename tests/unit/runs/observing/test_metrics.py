@@ -26,35 +26,6 @@ def read(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     }
 
 
-def test_a_counter_grows_by_its_labels() -> None:
-    """Each combination of labels has a number of its own, which grows."""
-    metrics = Metrics()
-    calls = metrics.counter("calls_total", "Calls.", "service", "state")
-    calls.add("a", "done")
-    calls.add("a", "done")
-    calls.add("b", "failed", by=3)
-    assert read(metrics.text()) == {
-        ("calls_total", (("service", "a"), ("state", "done"))): 2.0,
-        ("calls_total", (("service", "b"), ("state", "failed"))): 3.0,
-    }
-
-
-def test_a_counter_without_labels_is_there_from_the_beginning() -> None:
-    """What has not happened yet is zero, and not missing."""
-    metrics = Metrics()
-    metrics.counter("turns_total", "Turns.")
-    assert metrics.text() == "# HELP turns_total Turns.\n# TYPE turns_total counter\nturns_total 0\n"
-
-
-def test_a_gauge_is_asked_for() -> None:
-    """A number that changes is asked for whenever the metrics are read."""
-    metrics, now = Metrics(), [1.5]
-    metrics.gauge("waiting", "What waits.", lambda: now[0])
-    assert read(metrics.text()) == {("waiting", ()): 1.5}
-    now[0] = 2
-    assert read(metrics.text()) == {("waiting", ()): 2.0}
-
-
 @examples(50)
 @given(st.lists(st.floats(0, 20), max_size=30))
 def test_a_histogram_counts_what_is_not_longer(values: list[float]) -> None:

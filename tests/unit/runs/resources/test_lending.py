@@ -263,7 +263,12 @@ def test_resources_that_cannot_be_made(tmp_path: Path) -> None:
     def missing() -> Any:
         return solving.upper(resource("text", file="missing.txt"))
 
-    for inputs, code in (({"n": "many"}, "W161"), ({"n": 0}, "W161"), ({"file": "not/here"}, "W163")):
+    for inputs, code in (
+        ({"n": "many"}, "W161"),
+        ({"n": 0}, "W161"),
+        ({"file": 3}, "W161"),
+        ({"file": "not/here"}, "W163"),
+    ):
         with pytest.raises(WorkflowProblem) as caught:
             solvent.run(flow, inputs, folder=tmp_path)
         assert caught.value.code == code

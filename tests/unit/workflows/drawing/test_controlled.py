@@ -98,14 +98,6 @@ def test_loop_in_the_terminal() -> None:
     )
 
 
-def test_choice_in_the_terminal() -> None:
-    """Conditions stand at the links."""
-    drawn = [line.split() for line in text(CHOICE).splitlines()]
-    at = drawn.index(["result", "<", "3", "otherwise"])
-    assert ["│", "△", "one", "│"] in drawn[:at]
-    assert ["│", "B", "│", "│", "C", "│"] in drawn[at:]
-
-
 def test_lines_of_low_boxes_reach_down() -> None:
     """Where boxes are of different heights, lines begin at the lower edge of each."""
     drawn = text(REGION).splitlines()

@@ -15,18 +15,6 @@ DIAMOND = Workflow(
 )
 
 
-def test_links_of_alternatives_are_dashed() -> None:
-    """What a sleeping task takes and where its result would go is dashed, and so is its box."""
-    graph = graph_of(DIAMOND)
-    name = [node.name for node in graph.nodes]
-    kinds = {(name[edge.source], name[edge.target]): edge.kind for edge in graph.edges}
-    assert kinds == {
-        ("T1", "T2"): "", ("T1", "T3"): "", ("T2", "T4"): "", ("T3", "T4"): "",
-        ("T1", "T5"): "dashed", ("T5", "T4"): "dashed",
-    }  # fmt: skip
-    assert [node.name for node in graph.nodes if node.is_dashed] == ["T5"]
-
-
 def test_boxes_say_what_tasks_do() -> None:
     """A box has the task's name, its service where that has another, and its state."""
     node = graph_of(DIAMOND, {"T1": "done"}).nodes[0]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.pictures.terminal import way_back
-from solvent.workflows.diagram import NO_MARKS, Marks, condition, marks_of, ways_of
-from solvent.workflows.model import Arrived, Control, Input, Many, Result, Route, Test, Value
+from solvent.workflows.diagram import NO_MARKS, Marks, condition, marks_of
+from solvent.workflows.model import Arrived, Control, Input, Many, Result, Test, Value
 
 MARKS = [
     (None, NO_MARKS),
@@ -62,28 +61,3 @@ def test_conditions() -> None:
     assert condition(Test(predicate=test_conditions)) == "test_conditions(result)"
     assert condition(Test(predicate="module:is_dear")) == "is_dear(result)"
     assert condition(Test(predicate=lambda _: True)) == "its function says so"
-
-
-def test_ways() -> None:
-    """Ways have their conditions; those without are taken otherwise, unless there is nothing to choose."""
-    routes = (Route("B", Test("result > 3")), Route("C"), Route("B", Test("result < 1")))
-    again = Route("A", Test("result == 2"))
-    assert ways_of(Control(split="one", routes=routes, again=again), ["A", "B", "C", "D"]) == {
-        "A": "while result == 2",
-        "B": "result > 3 or result < 1",
-        "C": "otherwise",
-        "D": "otherwise",
-    }
-    assert ways_of(Control(split="deferred", routes=(Route("B"), Route("C"))), ["B", "C"]) == {}
-    assert ways_of(Control(again=Route("A")), ["A", "B"]) == {"A": "again"}
-
-
-def test_ways_back() -> None:
-    """A way back says where it leads and when, in two lines if one is too short."""
-    assert way_back("A", "while result < 3") == ["↺ back to A while result < 3"]
-    assert way_back("A", "result < 3") == ["↺ back to A if result < 3"]
-    assert way_back("A", "otherwise") == ["↺ back to A otherwise"]
-    assert way_back("A", "") == ["↺ back to A"]
-    assert way_back("", "while result < 3") == ["↺ again while result < 3"]
-    assert way_back("", "again") == ["↺ again"]
-    assert way_back("a_task_with_a_name", "result < 3") == ["↺ back to a_task_with_a_name", "  if result < 3"]

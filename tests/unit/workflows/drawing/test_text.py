@@ -66,8 +66,3 @@ def test_the_width_decides() -> None:
     row = _workflow({f"task_number_{n}": "" for n in range(4)})
     assert text(row, width=100).startswith("┌")
     assert text(row, width=40).startswith("flow: 4 tasks in 1 layer")
-
-
-def test_nothing_to_draw() -> None:
-    """A workflow without tasks is drawn as nothing."""
-    assert not text(_workflow({}))
