@@ -11,7 +11,7 @@ from solvent.runs.events import Adapted, ShardClosed
 from solvent.runs.journal import read_journal
 from solvent.runs.kept import keep
 from solvent.runs.registry import journal_of
-from solvent.runs.report import Report, concluded
+from solvent.runs.report import Report, concluded, results_of
 from solvent.values import codec
 from solvent.values.limits import UNREADABLE
 from solvent.workflows.forms import forms_of
@@ -28,37 +28,16 @@ if TYPE_CHECKING:
 _MAX_FORM = 1_000
 
 
-def closed_whole(blobs: Blobs, report: Report, adaptations: list[Adapted]) -> ShardClosed:
-    """Return how a run ended that is one shard."""
-    results, forms = _results(blobs, report.results)
-    return ShardClosed(
-        at=time.time(),
-        states=report.states,
-        calls=report.calls,
-        results=results,
-        forms=forms,
-        adaptations=adaptations,
-        failures=report.failures,
-        stuck=report.stuck,
-        ended_by=report.ended_by,
-        is_cancelled=report.is_cancelled,
-        is_whole=True,
-        reactions=report.reactions,
-        seconds=report.seconds,
-        error="" if report.error is None else f"[{report.error.code}] {report.error.message}",
-    )
-
-
-def closed_part(
+def closed_shard(
     blobs: Blobs,
     report: Report,
     adaptations: list[Adapted],
     *,
     values: Mapping[str, Any],
-    replaced: Iterable[str],
+    replaced: Iterable[str] = (),
     faults: Iterable[Failed],
 ) -> ShardClosed:
-    """Return how a shard ended that is a part of a run: `values` are results that may be the workflow's."""
+    """Return how a shard ended: `values` are results that may be the workflow's."""
     results, forms = _results(blobs, values)
     return ShardClosed(
         at=time.time(),
@@ -70,8 +49,16 @@ def closed_part(
         replaced=sorted(replaced),
         failures=[*faults],
         stuck=report.stuck,
+        ended_by=report.ended_by,
+        is_cancelled=report.is_cancelled,
         reactions=report.reactions,
+        error="" if report.error is None else f"[{report.error.code}] {report.error.message}",
     )
+
+
+def closed_run(blobs: Blobs, report: Report, adaptations: list[Adapted]) -> ShardClosed:
+    """Return how the only shard of a run ended, of which everything is concluded."""
+    return closed_shard(blobs, report, adaptations, values=report.results, faults=report.failures)
 
 
 def adapted_event(one: Mapping[str, Any], *, at: float) -> Adapted:
@@ -128,7 +115,7 @@ def report_of(store: Store, record: RunRecord, workflow: Workflow | None) -> Rep
 
 def merged(blobs: Blobs, record: RunRecord, workflow: Workflow | None, closed: list[ShardClosed]) -> Report:
     """Put the report of a run together; results that were no data are the texts of their Python forms."""
-    report, values = Report(record.workflow), dict[str, Any]()
+    report, values = Report(record.workflow, seconds=record.lasted), dict[str, Any]()
     replaced, faults = set[str](), dict[str, Any]()
     try:
         for one in closed:
@@ -142,14 +129,14 @@ def merged(blobs: Blobs, record: RunRecord, workflow: Workflow | None, closed: l
             faults |= {each.task: each for each in one.failures}
     except UNREADABLE as error:
         raise RecordProblem("R403", f"how the run `{record.run}` ended does not read: {error}") from None
-    if closed[0].is_whole:
-        whole = closed[0]
-        report.results, report.failures, report.stuck = values, whole.failures, whole.stuck
-        report.ended_by, report.is_cancelled, report.seconds = whole.ended_by, whole.is_cancelled, whole.seconds
-        report.trace = [] if workflow is not None and workflow.is_controlled else None
+    report.trace = [] if workflow is not None and workflow.is_controlled else None
+    if len(closed) == 1:
+        # Everything was concluded where it was.
+        report.results, report.failures = values, closed[0].failures
+        report.ended_by, report.is_cancelled = closed[0].ended_by, closed[0].is_cancelled
+        report.results_of = () if workflow is None else results_of(workflow, forms_of(workflow), report.adaptations)
         return report
     assert workflow is not None
-    report.trace = [] if workflow.is_controlled else None
     return concluded(report, workflow, forms_of(workflow), values, replaced, faults)
 
 
@@ -191,4 +178,4 @@ def _adaptation(event: Adapted, began: float) -> dict[str, Any]:
     }
 
 
-__all__ = ["adapted_event", "closed_part", "closed_shards", "closed_whole", "difference", "merged", "report_of"]
+__all__ = ["adapted_event", "closed_run", "closed_shard", "closed_shards", "difference", "merged", "report_of"]

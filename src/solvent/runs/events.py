@@ -124,7 +124,8 @@ class ShardClosed(Event, frozen=True, gc=False):
     at: float
     states: dict[str, str]
     calls: dict[str, int]
-    #: Results that may be the workflow's, as `values.codec` encodes them.
+    #: Results that may be the workflow's, as `values.codec` encodes them; those of the workflow, if there is no other
+    #: shard.
     results: dict[str, Kept]
     #: The Python form of results that are no data.
     forms: dict[str, str] = {}
@@ -134,10 +135,7 @@ class ShardClosed(Event, frozen=True, gc=False):
     stuck: list[str] = []
     ended_by: str = ""
     is_cancelled: bool = False
-    #: Whether the shard is the whole run, so that nothing else is to be concluded.
-    is_whole: bool = False
     reactions: int = 0
-    seconds: float = 0.0
     error: str = ""
 
 

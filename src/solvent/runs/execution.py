@@ -28,7 +28,7 @@ from solvent.errors import RecordProblem
 from solvent.lang.molecule import Molecule, Symbol
 from solvent.lang.solution import Solution
 from solvent.runs.calls import Again, Calls, OpenCall
-from solvent.runs.closing import adapted_event, closed_part, closed_whole
+from solvent.runs.closing import adapted_event, closed_run, closed_shard
 from solvent.runs.conditions import Chooser, cause, judge_of
 from solvent.runs.events import CallAnswered, CallFailed, MessagesReceived, SignalReceived
 from solvent.runs.functions import bound
@@ -681,15 +681,14 @@ class Execution:
     def closed(self, blobs: Blobs, tasks: Iterable[str], wanted: Iterable[str]) -> ShardClosed:
         """Return how the `tasks` of this shard are; results of those that are `wanted` may be the workflow's."""
         tasks = list(tasks)
-        if self.report.ended_by or (self.report.trace is not None and len(tasks) == len(self._tasks)):
-            self.report.stuck = []
-            return closed_whole(blobs, self.finish(), self.journal.adaptations)
+        if len(tasks) == len(self._tasks):
+            return closed_run(blobs, self.finish(), self.journal.adaptations)
         report, found = self.report, self._read(tasks)
         report.reactions = self.reactor.reactions
         report.stuck = self._stuck()
         values = {name: found.values[name] for name in wanted if name in found.values}
         noted, faults = self.journal.adaptations, self._faults.values()
-        return closed_part(blobs, report, noted, values=values, replaced=self._replaced, faults=faults)
+        return closed_shard(blobs, report, noted, values=values, replaced=self._replaced, faults=faults)
 
 
 __all__ = ["Execution", "Spectator"]

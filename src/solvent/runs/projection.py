@@ -172,7 +172,7 @@ class RunView:
             case Adapted():
                 return self._adapted(event)
             case ShardClosed():
-                return self._closed(event)
+                return self._closed(shard, event)
             case Ended():
                 return self._over(event)
         return []
@@ -300,13 +300,13 @@ class RunView:
                 changes += self._set_state(name, "waiting")
         return changes
 
-    def _closed(self, event: ShardClosed) -> list[Change]:
+    def _closed(self, shard: int, event: ShardClosed) -> list[Change]:
         """Apply how the tasks of a shard are in the end, which its calls alone do not show."""
         changes: list[Change] = []
         for name, state in event.states.items():
             known = self.states.get(name)
-            if known == "replaced" and not event.is_whole:
-                # What is a part of the run does not know all alternatives that have taken over.
+            if known == "replaced" and any(one.shard != shard for one in self.takings):
+                # A shard does not know all alternatives that have taken over at others.
                 continue
             found = "unused" if known == "asleep" and state == "waiting" else state
             changes += self._set_state(name, found, is_final=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.errors import Conflict, LimitReached, RecordProblem, StoreError
-from solvent.runs.closing import closed_whole
+from solvent.runs.closing import closed_run
 from solvent.runs.events import Ended
 from solvent.runs.holders import Holder, agent_name, holder_of, is_there, process_of, this_process
 from solvent.runs.hosted_shard import HostedShard, damaged_lease
@@ -159,7 +159,7 @@ class RecordedRun:
             gone = [name for name, told in report.states.items() if told == "waiting" and report.calls.get(name)]
             report.states.update(dict.fromkeys(gone, "cancelled"))
         state: State = "cancelled" if report.is_cancelled else "done" if report.succeeded else "failed"
-        self._shard.close(closed_whole(self.store, report, self.journal.adaptations), Ended(state, time.time()))
+        self._shard.close(closed_run(self.store, report, self.journal.adaptations), Ended(state, time.time()))
         end(self.store, self.record.run, state)
         self.record = existing(self.store, self.record.run)
         self.leave()

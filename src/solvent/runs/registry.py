@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-FORMAT = 2
+FORMAT = 3
 """What all who take part in a run must agree on: in which order a shard reacts, and how its record is written.
 
 Whoever continues a shard does again what was done there: its messages must come out with the numbers that they had. So

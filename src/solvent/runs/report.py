@@ -152,13 +152,10 @@ def concluded(  # noqa: PLR0917 - how all tasks are
     faults: Mapping[str, Failed],
 ) -> Report:
     """Put into a report what follows from how all tasks are: the workflow's results, what was not used, what failed."""
-    # Those that called another service have the result where it would have been.
-    applied = {one["alternative"] for one in report.adaptations} - forms.swapped
-    for name in workflow.outcomes:
-        used = standing_for(workflow, name, applied)
-        report.results_of = (*report.results_of, used)
-        if used in values:
-            report.results[name] = values[used]
+    applied = _applied(forms, report.adaptations)
+    report.results_of = results_of(workflow, forms, report.adaptations)
+    used = zip(workflow.outcomes, report.results_of, strict=True)
+    report.results |= {name: values[one] for name, one in used if one in values}
     for name in replaced:
         report.states[name] = "replaced"
     for name, alternatives in workflow.wakers.items():
@@ -168,11 +165,22 @@ def concluded(  # noqa: PLR0917 - how all tasks are
         # Where tasks join and split by patterns, not every task must have run.
         report.states = {name: "unused" if state == "waiting" else state for name, state in report.states.items()}
         faults = {name: faults[name] for name in workflow.by_name if name in faults}
-    report.failures += [failed for name, failed in faults.items() if report.states.get(name) == "failed"]
+    report.failures = [failed for name, failed in faults.items() if report.states.get(name) == "failed"]
     if report.failures:
         # What waits may wait for those.
         report.stuck = []
     return report
+
+
+def results_of(workflow: Workflow, forms: Forms, adaptations: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the tasks whose results are those of the workflow in the end."""
+    applied = _applied(forms, adaptations)
+    return tuple(standing_for(workflow, name, applied) for name in workflow.outcomes)
+
+
+def _applied(forms: Forms, adaptations: Iterable[Mapping[str, Any]]) -> set[str]:
+    # Those that called another service have the result where it would have been.
+    return {one["alternative"] for one in adaptations} - forms.swapped
 
 
 def standing_for(workflow: Workflow, name: str, applied: set[str]) -> str:
@@ -217,6 +225,6 @@ def held_text(molecules: Iterable[Molecule]) -> str:
 
 
 __all__ = [
-    "MAX_TEXT", "Event", "Failed", "Report", "Timing", "concluded", "held_text", "problem_of", "standing_for",
-    "state_of",
+    "MAX_TEXT", "Event", "Failed", "Report", "Timing", "concluded", "held_text", "problem_of", "results_of",
+    "standing_for", "state_of",
 ]  # fmt: skip

@@ -265,7 +265,7 @@ class RunSource:
             "e": "run", "state": record.state, "ended": record.ended, "seconds": record.lasted, "text": record.why,
         }  # fmt: skip
         closed = closed_shards(self._store, record)
-        if closed is None or (not closed[0].is_whole and self.found.workflow is None):
+        if closed is None or (len(closed) > 1 and self.found.workflow is None):
             return told
         report = merged(self._store, record, self.found.workflow, closed)
         told["results"] = {name: shown(value) for name, value in report.results.items()}

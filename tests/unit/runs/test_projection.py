@@ -131,15 +131,16 @@ def test_a_call_that_was_never_made_has_an_end_only() -> None:
 
 def test_the_end_says_what_calls_do_not() -> None:
     """At the end, states are what the run came to, and what is left out is interrupted."""
-    closed = ShardClosed(13.0, {"one": "done", "sum": "waiting"}, {}, {}, stuck=["sum waits"], is_whole=True)
+    closed = ShardClosed(13.0, {"one": "done", "sum": "waiting"}, {}, {}, stuck=["sum waits"])
     found = view(called("two", 11.0), closed)
     assert found.take(0, Ended("failed", 13.0))[-1] == Over(3.0, "failed")
     assert (states(found), found.stuck) == (["done", "interrupted", "asleep", "waiting"], ["sum waits"])
 
 
-def test_shards_that_are_parts_do_not_know_what_others_replaced() -> None:
-    """A part that says a task has failed, or waits, does not undo what is known of alternatives."""
+def test_one_of_several_shards_does_not_know_what_others_replaced() -> None:
+    """A shard that says a task has failed, or waits, does not undo what is known of alternatives of others."""
     found = view(called("two", 11.0), BROKEN, REPLACED)
+    found.take(1, ShardTaken("second", 12.5))
     found.take(0, ShardClosed(13.0, {"two": "failed", "one": "done"}, {}, {}))
     assert found.states["two"] == "replaced"
     asleep = view()

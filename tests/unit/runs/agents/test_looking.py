@@ -51,10 +51,10 @@ def test_who_watches_finds_out_that_nobody_is_there(tmp_path: Path) -> None:
     assert found == [False] * 6 + [True] * 2
 
 
-def test_a_whole_shard_is_the_report(store: Store) -> None:
-    """A workflow of patterns is one shard, which says everything; its result may be in a blob."""
+def test_the_only_shard_is_the_report(store: Store) -> None:
+    """The only shard of a run says everything; its result may be in a blob."""
     record = submit(store, "r1", adaptive(), {})
     results = {"a": keep(store, codec.encode(bytes(100_000)))}
-    closed = ShardClosed(1.0, {"a": "done"}, {"a": 1}, results, is_whole=True, stuck=["b waits for ever"])
+    closed = ShardClosed(1.0, {"a": "done"}, {"a": 1}, results, stuck=["b waits for ever"])
     report = merged(store, record, adaptive(), [closed])
     assert (report.results, report.stuck, report.succeeded) == ({"a": bytes(100_000)}, ["b waits for ever"], False)
