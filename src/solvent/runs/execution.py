@@ -148,7 +148,6 @@ class Execution:
         # Adaptations after a repeated call has failed, while it is open whether the past fits that.
         self._adapted_again: list[Adapted] = []
         self._replaced: set[str] = set()
-        self._stood_in_for: set[str] = set()
         # How far each task with a gate is cancelled, and which of its cases: what is older is not called any more.
         self._void: dict[str, int] = {}
         self._void_parts: set[tuple[str, int]] = set()
@@ -573,10 +572,7 @@ class Execution:
             "seconds": now,
         }
         self.report.adaptations.append(adaptation)
-        if alternative in self._forms.swapped:
-            # Only this instance of its task is replaced.
-            self._stood_in_for.add(name)
-        else:
+        if alternative not in self._forms.swapped:
             self._replaced.update(one.replaced)
         if one.replaced != (name,) or self._tasks[name].each is not None:
             # Otherwise its only call has just ended, and nothing is to be looked for.
@@ -668,7 +664,7 @@ class Execution:
         report.states = {}
         for name in tasks:
             if name in forms.gates or name in self._stands_for:
-                report.states[name] = found.gate_state(name, self._tasks[name], self._stood_in_for, self._void)
+                report.states[name] = found.gate_state(name, self._tasks[name], self._void)
             elif name in found.states or not is_whole:
                 report.states[name] = found.state(name)
         return found

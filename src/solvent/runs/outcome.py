@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _RES, _ERR, _ARG, _RUN, _RUNS, _GATE, _LAST, _CANCELLED = map(
     Symbol, ("RES", "ERR", "ARG", "RUN", "RUNS", "GATE", "LAST", "CANCELLED")
 )
-_WAIT = Symbol("WAIT")
+_WAIT, _PAR = Symbol("WAIT"), Symbol("PAR")
+_ENDS = ("done", "failed", "cancelled", "adapted")
 _STATES = {Symbol("OPEN"): "waiting", Symbol("GONE"): "replaced"}
 
 
@@ -50,7 +51,9 @@ class Outcome:
         self._faults = faults
         self._runs: dict[str, int] = {}
         self._last_run: dict[str, int] = {}
-        self._last = {event.task: event.kind for event in trace if event.kind in ("done", "failed", "cancelled")}
+        self._last = {event.task: event.kind for event in trace if event.kind in _ENDS}
+        # Those whose calls were ended, with the case or before it.
+        self._called: set[str] = set()
         self._is_ended = is_ended
 
     def read(
@@ -92,6 +95,8 @@ class Outcome:
                 self.states[name] = "failed"
             else:
                 self.states[name] = "waiting"
+                if molecule[0] is not _WAIT:
+                    self._called.add(name)
 
     def _read_task(self, name: str, inside: Solution, troubles: Mapping[str, str]) -> None:
         state = "waiting"
@@ -103,6 +108,8 @@ class Outcome:
             elif kind is tuple and part[0] is _ERR:
                 self._fail(name, part[1], part[2], inside, troubles)
                 state = "failed"
+            elif kind is tuple and part[0] is _PAR:
+                self._called.add(name)
             elif kind is Symbol and part in _STATES:
                 state = _STATES[part]
         self.states[name] = state
@@ -119,18 +126,15 @@ class Outcome:
     def state(self, name: str) -> str:
         """Return the state of a task that is no gate."""
         state = self.states.get(name, "waiting")
-        # Its call was ended, with the case or before it.
-        return "cancelled" if state == "waiting" and name in self._last else state
+        return "cancelled" if state == "waiting" and name in self._called and name in self._last else state
 
-    def gate_state(self, name: str, task: Task, replaced: Container[str], void: Container[str]) -> str:
-        """Return the state of a gate's task, or of one that stands in for it.
-
-        Stand-ins were called for those `replaced`, and `void` ones were cancelled.
-        """
+    def gate_state(self, name: str, task: Task, void: Container[str]) -> str:
+        """Return the state of a gate's task, or of one that stands in for it; `void` ones were cancelled."""
         last = self._last.get(name)
         if name in self.failed:
             return "failed"
-        if name in replaced and last == "failed":
+        if last == "adapted":
+            # Another one was called in the place of its last run.
             return "replaced"
         # One that stood in for another has no result of its own.
         if name in self.values or last == "done":

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.lang.molecule import List, Molecule, Symbol
+from solvent.lang.solution import Solution
+from solvent.workflows.forms import task_of
+from solvent.workflows.model import Result
 from solvent.workflows.translate import task_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from solvent.lang.solution import Solution
-    from solvent.workflows.model import Workflow
+    from solvent.workflows.model import Task, Workflow
 
 
-_WAIT, _VALUE = Symbol("WAIT"), Symbol("VALUE")
-_WAIT_PARTS = 5
+_WAIT, _VALUE, _OPEN, _WAKE = map(Symbol, ("WAIT", "VALUE", "OPEN", "WAKE"))
 _GROUPED = (Symbol("SYNCMG_SRC"), Symbol("SYNCMG_INBOX"))
 
 
@@ -24,7 +25,7 @@ def waiting_in(
 ) -> list[str]:
     """Say for each task that waits what has arrived and what has not; nothing where all tokens have gone through.
 
-    `sources` says what each flat task waits for.
+    `sources` says what each task waits for that is no gate; without them all tasks are gates.
     """
     names = {task_symbol(task.name): task.name for task in workflow.tasks}
     molecules = [one for one in solution if type(one) is tuple]
@@ -36,38 +37,57 @@ def waiting_in(
         lacks = _lacks(parts, names, signals.get(name, ""))
         if lacks:
             found.append(f"`{name}` waits for {lacks}")
-    for one in molecules:
-        if sources is not None and one[0] is _WAIT and len(one) == _WAIT_PARTS and one[1] in names:
-            name = names[one[1]]
-            lacks = _lacks_flat(one, sources[name], names)
-            if lacks:
-                found.append(f"`{name}` waits for {lacks}")
+    for one in molecules if sources is not None else ():
+        task = task_of(one)
+        if sources is None or task not in names or task in gates:
+            continue
+        name = names[task]
+        if one[0] is _WAIT:
+            lacks = _lacks_flat(one, workflow.by_name[name], sources[name], names)
+        else:
+            is_dormant = name in workflow.dormant
+            lacks = _lacks_replaceable(one[1], names, is_dormant=is_dormant) if type(one[1]) is Solution else ""
+        if lacks:
+            found.append(f"`{name}` waits for {lacks}")
     passed = {(one[1], one[2]) for one in molecules if one[0] is Symbol("PASS") and _counts(one, gates)}
     for to, source in sorted(passed, key=str):
         found.append(f"`{names.get(to, to)}` has a token of `{names.get(source, source)}` that it cannot use")
     return found
 
 
-def _lacks_flat(task: Molecule, sources: tuple[str, ...], names: dict[Molecule, str]) -> str:
+def _lacks_flat(waiting: Molecule, task: Task, sources: tuple[str, ...], names: dict[Molecule, str]) -> str:
     """Say what a flat task lacks, if something has arrived."""
-    _, _, missing, _, arguments = task
+    _, _, missing, _, arguments = waiting
     if missing == len(sources):
         return ""
     if type(arguments) is not List:
         return f"{missing} of {len(sources)} sources; {len(sources) - missing} have arrived"
-    used = {names.get(part[1]) for part in arguments if part[0] is not _VALUE}
-    symbols = {name: symbol for symbol, name in names.items()}
-    absent = [name for name in sources if name in used]
+    taken = {slot.task for slot in task.slots if isinstance(slot, Result)}
+    open_slots = {names.get(part[1]) for part in arguments if part[0] is not _VALUE}
+    absent = [name for name in sources if name in open_slots]
+    arrived = [name for name in sources if name in taken and name not in open_slots]
     # Of those that it only comes after nothing is kept but their number.
+    others = [name for name in sources if name not in taken]
     silent = missing - len(absent)
-    others = [name for name in sources if name not in used]
-    if not silent:
-        arrived = _listed((symbols[name] for name in others), names)
-        return f"{_listed((symbols[name] for name in absent), names)}; {arrived} has arrived"
-    return " and ".join(
-        [_listed((symbols[name] for name in absent), names)] * bool(absent)
-        + [f"{silent} more of {_listed((symbols[name] for name in others), names)}"]
-    )
+    if silent == len(others):
+        absent += others
+    elif not silent:
+        arrived += others
+    else:
+        return " and ".join([_quoted(absent)] * bool(absent) + [f"{silent} more of {_quoted(others)}"])
+    return f"{_quoted(absent)}; {_quoted(arrived)} has arrived"
+
+
+def _lacks_replaceable(inside: Solution, names: dict[Molecule, str], *, is_dormant: bool) -> str:
+    """Say what a task that is a solution of its own lacks, if something has arrived or an alternative has woken it."""
+    parts = _parts(inside)
+    if _OPEN not in parts or Symbol("SRC") not in parts:
+        return ""
+    missing = list(parts[Symbol("SRC")][1])
+    arrived = [one[0] for one in parts[Symbol("IN")][1]]
+    if not missing or _WAKE in missing or not (arrived or is_dormant):
+        return ""
+    return _listed(missing, names) + (f"; {_listed(arrived, names)} has arrived" if arrived else "")
 
 
 def _parts(inside: Solution) -> dict[Molecule, Molecule]:
@@ -126,7 +146,11 @@ def _condition(parts: dict[Molecule, Molecule], signal: str) -> str:
 
 
 def _listed(tasks: Iterable[Molecule], names: dict[Molecule, str]) -> str:
-    found = sorted({f"`{names.get(task, task)}`" for task in tasks})
+    return _quoted(str(names.get(task, task)) for task in tasks)
+
+
+def _quoted(tasks: Iterable[str]) -> str:
+    found = sorted({f"`{task}`" for task in tasks})
     return ", ".join(found) if len(found) <= 8 else f"{', '.join(found[:7])} and {len(found) - 7} others"
 
 

@@ -170,6 +170,9 @@ class _Tokens:
         self._control = relations.control
         self._paths = paths = relations.paths
         self._nearest: dict[str, str | None] | None = None
+        # The tasks that another one may cancel.
+        self._dropped = {name for control in relations.control.values() for name in control.cancels}
+        self._dropped.update(name for region in relations.regions.values() for name in region)
         self.once: set[str] = set()
         """The tasks that start at most once."""
         self._single: set[int] = set()
@@ -200,9 +203,15 @@ class _Tokens:
         control, sources = self._control[name], self._paths.sources[name]
         if not all(self._passes_once(one, name) for one in sources):
             return False
+        if sources and name in self._paths.starts:
+            # It starts by itself, and is gone back to.
+            return False
         if control.join == "any" and len(sources) > 1:
             return self._is_exclusive(name)
-        return control.join in ("all", "any", "first", "active")
+        if control.join == "first":
+            # One that is cancelled forgets that its round is over.
+            return name not in self._dropped
+        return control.join in ("all", "any", "active")
 
     def _is_single(self, loop: set[str]) -> bool:
         """Return whether one token enters a loop, stays one there, and is gone when it leaves."""

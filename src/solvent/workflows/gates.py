@@ -223,7 +223,7 @@ class Gates:
                 found.append((Symbol("LOCK_AT"), lock, self.symbol(takers[0])))
         for name in only:
             if name in self.control and self.control[name].split == "deferred":
-                taker = self.paths.destinations[name][0]
+                taker = next(iter(self.paths.destinations[name]), name)
                 if taker not in only:
                     found.append((Symbol("OFFER_AT"), self.symbol(name), self.symbol(taker)))
         return found

@@ -90,7 +90,7 @@ class Relations:
         """Yield tasks that rules join."""
         yield from self.takers().values()
         for name, control in self.control.items():
-            if control.split == "deferred":
+            if control.split == "deferred" and self.paths.destinations[name]:
                 yield [*self.paths.destinations[name]]
             if control.completes:
                 yield self._known((name, *control.completes))
