@@ -356,22 +356,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_list_of_runs_shows_those_that_do_not_read_as_damaged(folder: Path) -> None:
-    """All others are listed as ever, and why one does not read is said."""
+    """All others are listed as ever, in JSON as well, and why one does not read is said."""
     result = solvent("status", *STORE[:2], cwd=folder)
     assert (result.code, result.err) == (0, "")
-    told = {line.split()[0]: " ".join(line.split()[1:]) for line in result.out.splitlines()}
-    assert told["well"].startswith("running")
-    assert {one: text.split()[0] for one, text in told.items() if one != "well"} == dict.fromkeys(
-        ("alone", "agents", "nodes"), "damaged"
-    )
-    assert "the record of the run `agents` does not read" in told["agents"]
-
-
-def test_json_has_those_that_do_not_read(folder: Path) -> None:
-    """They have the state `damaged`, and why."""
+    told = {line.split()[0]: line.split()[1] for line in result.out.splitlines()}
     runs = solvent("status", *STORE[:2], "--format", "json", cwd=folder).json["runs"]
-    states = {one["run"]: one["state"] for one in runs}
-    assert states == {"well": "running", "alone": "damaged", "agents": "damaged", "nodes": "damaged"}
+    assert told == {one["run"]: one["state"] for one in runs}
+    assert told == {"well": "running", "alone": "damaged", "agents": "damaged", "nodes": "damaged"}
+    assert "the record of the run `agents` does not read" in result.out
 
 
 def test_the_latest_run_is_found_among_those_that_do_not_read(folder: Path) -> None:

@@ -112,25 +112,19 @@ def test_options_that_cannot_be(words: tuple[str, ...]) -> None:
 AGENTS = ("--agents", "1", "--ttl", "1")
 
 
-def test_agents_that_are_started_look_where_the_variable_says(tmp_path: Path) -> None:
-    """They are told of the same store that the run was given to, and no other is made."""
+@pytest.mark.parametrize(
+    "words", [("run", "flow.yaml", "--no-sync", "--name", "r1"), ("resume", "r1", "--file", "flow.yaml")], ids=" ".join
+)
+def test_agents_that_are_started_look_where_the_variable_says(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """They are told of the store that the run was given to, or in which it was found, and no other is made."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
     more = {"SOLVENT_STORE": str(tmp_path / "runs.db")}
-    result = solvent("run", "flow.yaml", *AGENTS, "--no-sync", "--name", "r1", cwd=tmp_path, more=more)
+    if words[0] == "resume":
+        solvent("submit", "flow.yaml", "--name", "r1", cwd=tmp_path, more=more)
+    result = solvent(*words, *AGENTS, cwd=tmp_path, more=more)
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert agents_of(tmp_path) == []
-    assert not (tmp_path / ".solvent" / "store.db").exists()
-
-
-def test_agents_that_go_on_look_where_the_variable_says(tmp_path: Path) -> None:
-    """`resume --agents` starts them at the store in which it has found the run."""
-    put_flow(tmp_path)
-    (tmp_path / "open").touch()
-    more = {"SOLVENT_STORE": str(tmp_path / "runs.db")}
-    solvent("submit", "flow.yaml", "--name", "r1", cwd=tmp_path, more=more)
-    result = solvent("resume", "r1", *AGENTS, "--file", "flow.yaml", cwd=tmp_path, more=more)
-    assert (result.code, result.out) == (0, "sum: 17\n")
     assert not (tmp_path / ".solvent" / "store.db").exists()
 
 

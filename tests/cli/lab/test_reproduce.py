@@ -88,8 +88,6 @@ def test_without_matplotlib_there_is_everything_but_plots(
     ([], "PAPER"),
     (["captur"], "captur"),
     (["capture", "--figure", "12"], "`--figure` must be one of 3, 4, "),
-    (["capture", "--runs", "0"], "must be an integer of at least 1, not `0`"),
-    (["capture", "--scale", "huge"], "huge"),
     (["token", "--figure", "11"], "`--figure` must be one of 9, 10, variants, full, losses, not `11`"),
     (["--runs", "3", "token"], "the paper comes first: solvent lab reproduce token"),
     (["handover", "--figure", "9"], "`--figure` must be one of 7, 8, table-2, messages, not `9`"),

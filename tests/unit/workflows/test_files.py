@@ -42,14 +42,6 @@ def test_writing_yaml_gives_one_line_for_each_part() -> None:
     assert write_yaml(DIAMOND) == YAML
 
 
-@pytest.mark.parametrize("suffix", [".yaml", ".yml", ".json", ".hocl"])
-def test_every_suffix_is_written_and_loaded(suffix: str, tmp_path: Path) -> None:
-    """What is written for a suffix loads from a file with that suffix as the same workflow."""
-    file = tmp_path / f"diamond{suffix}"
-    file.write_text(write(DIAMOND, suffix=suffix), encoding="utf-8")
-    assert load(file).workflow == DIAMOND
-
-
 @pytest.mark.parametrize("name", ["w.yaml", "w.json"])
 def test_places_of_parts(name: str) -> None:
     """Every part of a workflow has a place in its file."""
