@@ -126,6 +126,25 @@ def test_logs_tell_of_attempts_and_adaptations(folder: Path) -> None:
     assert found["states"] == {"day": "replaced", "past": "done"}
 
 
+def test_status_has_the_same_keys_whoever_runs_it(folder: Path) -> None:
+    """JSON of a run of one process, and of one that was submitted to agents, has the same keys."""
+    go(folder)
+    assert solvent("run", "flow.yaml", "--name", "alone", *STORE, cwd=folder).code == 0
+    assert solvent("submit", "flow.yaml", "--name", "shared", *STORE, cwd=folder).code == 0
+    alone, shared = (solvent("status", one, *STORE, "--format", "json", cwd=folder).json for one in ("alone", "shared"))
+    assert alone.keys() - {"ended"} == shared.keys()
+    assert (alone["calls"], shared["calls"]) == ({"first": 1, "second": 1, "third": 1}, {})
+
+
+def test_an_ended_run_is_resumed_and_replayed_as_it_was_told(folder: Path) -> None:
+    """JSON of `resume` and `replay` is that of `run`, but for the time."""
+    go(folder)
+    told = solvent("run", "flow.yaml", "--name", "r", *STORE, "--format", "json", cwd=folder).json
+    for command in ("resume", "replay"):
+        again = solvent(command, "r", *STORE, "--format", "json", cwd=folder).json
+        assert again | {"seconds": told["seconds"]} == told
+
+
 def test_a_run_of_another_process_is_cancelled(folder: Path) -> None:
     """It ends as cancelled, and is over."""
     process = hanging(folder, "run", "flow.yaml", "--name", "r", *STORE)

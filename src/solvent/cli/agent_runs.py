@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.live import view_for
 from solvent.cli.progress import Watch
+from solvent.cli.records import local_time, recorded_workflow
 from solvent.cli.render import complain, write
 from solvent.cli.report import write_report
 from solvent.cli.secrecy import shown
@@ -196,7 +197,7 @@ def tell_end(
     follower: Follower | None = None,
 ) -> int:
     """Print the results of a run that has ended, as a run in this process does, and return its exit code."""
-    workflow = workflow or workflow_of(store, record)
+    workflow = workflow or recorded_workflow(store, record, options.file)
     follower = follower or Follower(store, record, workflow)
     for _ in follower.news():
         pass
@@ -214,6 +215,12 @@ def tell_end(
     finally:
         # The results are shown even if the trace cannot be written.
         write_report(workflow, report, options, run=record.run)
+    if view is None and options.format != "json":
+        # Nobody has seen it end.
+        how = {"done": "is already done", "cancelled": "was cancelled"}.get(record.state, record.state)
+        again = f": it cannot be resumed; to try again: solvent run {record.file or 'WORKFLOW'}"
+        said = "" if record.state == "done" else again
+        write(f"the run `{record.run}` {how}, {local_time(record.ended)}{said}", to=sys.stderr)
     return 0 if record.state == "done" else 1
 
 

@@ -73,20 +73,20 @@ def parser() -> ArgumentParser:
 def _lines(store: Store, record: RunRecord) -> list[Line]:
     """Return what happened, in the order of the clocks of those who wrote it down."""
     follower = Follower(store, record)
-    found = [line for change in follower.news() for line in _line(change, record)]
+    found = [line for change in follower.news() for line in _line(change)]
     if record.has_ended:
-        found += [line for change in follower.view.end(record) for line in _line(change, record)]
+        found += [line for change in follower.view.end(record) for line in _line(change)]
     # Stable: what is in one journal stays in order unless a clock went back.
     return sorted(found, key=lambda one: one.seconds)
 
 
-def _line(change: Change, record: RunRecord) -> Iterator[Line]:
+def _line(change: Change) -> Iterator[Line]:
     match change:
         case CallChanged(call, what, at, text) if what in _SHOWN:
             attempts = call.attempts if what in {"done", "failed", "cancelled"} else 0
             yield Line(at, what, call.call, call.task, text, attempts, is_again=what == "called" and call.is_repeated)
         case Taken(at, agent, shard, is_again):
-            yield Line(at, "taken", agent, is_again=is_again, shard=shard if record.by_agents else None)
+            yield Line(at, "taken", agent, is_again=is_again, shard=shard)
         case Signal(at, name):
             yield Line(at, "signal", name)
         case Adaptation(at, alternative, because, cause, replaced, by):

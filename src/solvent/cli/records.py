@@ -170,6 +170,39 @@ def named_or_latest(store: Store, name: str | None) -> RunRecord:
     return find(store, name) if name else latest(store)
 
 
+def load_recorded(record: RunRecord, file: str | None) -> Workflow:
+    """Load the workflow of a run, in the folder of the run, and check that it has not changed."""
+    import msgspec
+
+    from solvent.cli.workflows import load_sound
+    from solvent.runs.registry import digest_of
+
+    if file is None:
+        try:
+            os.chdir(record.folder)
+        except OSError as error:
+            said = f"the folder of the run `{record.run}` cannot be entered: {record.folder}: {error.strerror}"
+            raise RecordProblem("R404", said, hint="name the file of its workflow: --file WORKFLOW") from None
+    given = file or record.file
+    if not os.path.exists(given.partition(".py:")[0] + (".py" if ".py:" in given else "")):  # noqa: PTH110
+        said = f"the workflow of the run `{record.run}` is gone: there is no file {given}"
+        raise RecordProblem("R404", said, hint="name its file: --file WORKFLOW")
+    # A workflow may have its name from its file.
+    workflow = msgspec.structs.replace(load_sound(given, scale=record.options.scale).workflow, name=record.workflow)
+    if digest_of(workflow) != record.digest:
+        said = f"{given} has changed since the run `{record.run}` began, and its record does not fit it"
+        hint = "restore the file (or name a copy: --file WORKFLOW), or run it anew"
+        raise RecordProblem("R404", said, hint=hint)
+    return workflow
+
+
+def recorded_workflow(store: Store, record: RunRecord, file: str | None) -> Workflow:
+    """Return the workflow of a run as its record has it; where no file can say it, load it."""
+    from solvent.runs.registry import workflow_of
+
+    return workflow_of(store, record) if record.document else load_recorded(record, file)
+
+
 def said_store(options: Namespace) -> str:
     """Return the option that names the same store, for a hint."""
     return f" --store {redacted(options.store)}" if options.store else ""
@@ -232,9 +265,9 @@ def record_as_json(store: Store, record: RunRecord) -> dict[str, Any]:
         "agents": record.by_agents,
         "created": record.created,
         "tasks": record.tasks,
+        "file": record.file,
+        "folder": record.folder,
     }
-    if not record.by_agents:
-        found |= {"file": record.file, "folder": record.folder}
     if record.ended:
         found["ended"] = record.ended
     if record.why:

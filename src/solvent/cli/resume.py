@@ -5,12 +5,10 @@ Answered calls are not repeated; calls that were running when the process died a
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-
+from solvent.cli.agent_runs import tell_end
 from solvent.cli.arguments import (
     add_agents,
     add_format,
@@ -21,25 +19,19 @@ from solvent.cli.arguments import (
     add_wfformat,
     parser_for,
 )
-from solvent.cli.records import add_run, local_time, open_records, place_of, record_as_json
-from solvent.cli.render import write, write_json
-from solvent.cli.report import plain, write_results, write_trace
+from solvent.cli.records import add_run, load_recorded, open_records, place_of
 from solvent.cli.run_agents import resume_by_agents
 from solvent.cli.run_workflow import execute
-from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
-from solvent.errors import RecordProblem
-from solvent.runs.closing import report_of
+from solvent.cli.workflows import add_scale, folder_of, refuse
 from solvent.runs.holders import is_left
-from solvent.runs.projection import view_of
 from solvent.runs.recorded_run import resume
-from solvent.runs.registry import digest_of, find, inputs_of, latest, signals_of
+from solvent.runs.registry import find, inputs_of, latest, signals_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
-    from solvent.workflows.model import Workflow
 
 
 def main(arguments: list[str]) -> int:
@@ -54,9 +46,9 @@ def main(arguments: list[str]) -> int:
         if record.by_agents:
             return resume_by_agents(store, record, options)
         if record.has_ended:
-            return _tell_end(store, record, options)
+            return tell_end(store, record, options)
         held = resume(store, record, takes_over=options.take_over)
-        workflow = workflow_of(record, options.file)
+        workflow = load_recorded(record, options.file)
         options.jobs = options.jobs or record.options.jobs
         options.processes = options.processes or record.options.processes
         options.signal = signals_of(record)
@@ -92,7 +84,7 @@ def _with_agents(store: Store, record: RunRecord, options: Namespace) -> RunReco
 
     # The file may be in another folder than this one.
     options.store = place_of(options)
-    workflow_of(record, options.file)
+    load_recorded(record, options.file)
     options.file, options.scale = options.file or record.file, record.options.scale
     if record.by_agents:
         # Who was to tell them may have died before.
@@ -101,57 +93,3 @@ def _with_agents(store: Store, record: RunRecord, options: Namespace) -> RunReco
         record = hand_to_agents(store, record, takes_over=options.take_over)
         options.take_over = False
     return record
-
-
-def workflow_of(record: RunRecord, file: str | None) -> Workflow:
-    """Load the workflow of a run, in the folder of the run, and check that it has not changed."""
-    if file is None:
-        try:
-            os.chdir(record.folder)
-        except OSError as error:
-            said = f"the folder of the run `{record.run}` cannot be entered: {record.folder}: {error.strerror}"
-            raise RecordProblem("R404", said, hint="name the file of its workflow: --file WORKFLOW") from None
-    given = file or record.file
-    if not os.path.exists(given.partition(".py:")[0] + (".py" if ".py:" in given else "")):  # noqa: PTH110
-        said = f"the workflow of the run `{record.run}` is gone: there is no file {given}"
-        raise RecordProblem("R404", said, hint="name its file: --file WORKFLOW")
-    # A workflow may have its name from its file.
-    workflow = msgspec.structs.replace(load_sound(given, scale=record.options.scale).workflow, name=record.workflow)
-    if digest_of(workflow) != record.digest:
-        said = f"{given} has changed since the run `{record.run}` began, and its record does not fit it"
-        hint = "restore the file (or name a copy: --file WORKFLOW), or run it anew"
-        raise RecordProblem("R404", said, hint=hint)
-    return workflow
-
-
-def _tell_end(store: Store, record: RunRecord, options: Namespace) -> int:
-    """Print the results of a run that has ended."""
-    import sys
-    from datetime import UTC, datetime
-
-    report = report_of(store, record, None)
-    if options.wfformat is not None:
-        if report is None:
-            said = f"the record of the run `{record.run}` has no results: there is no trace to write"
-            raise RecordProblem("R403", said, hint="leave out --wfformat")
-        report.timings = view_of(store, record).timings
-        began = datetime.fromtimestamp(record.created, UTC)
-        write_trace(workflow_of(record, options.file), report, began, options.wfformat)
-    if options.format == "json":
-        found: dict[str, Any] = record_as_json(store, record)
-        if report is not None:
-            found["results"] = {name: plain(value)[0] for name, value in report.results.items()}
-            found |= {"states": report.states, "calls": report.calls, "adaptations": report.adaptations}
-        write_json(found)
-    else:
-        if report is not None:
-            write_results(report)
-        # Read as a sentence: done, failed or cancelled.
-        how = {"done": "is already done", "cancelled": "was cancelled"}.get(record.state, record.state)
-        said = f"the run `{record.run}` {how}, {local_time(record.ended)}: "
-        if record.state == "done":
-            said += "these are its results"
-        else:
-            said += f"it cannot be resumed; to try again: solvent run {record.file}"
-        write(said, to=sys.stderr)
-    return 0 if record.state == "done" else 1

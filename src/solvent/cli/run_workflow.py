@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from solvent.engine.reaction import Reaction
+    from solvent.engine.reaction import Flight, Reaction
     from solvent.engine.trace import Recorder
     from solvent.lang.solution import Solution
     from solvent.runs.observing.tracing import RunTrace
@@ -231,10 +231,12 @@ def exit_code(report: Report) -> int:
 class Tracer:
     """Writes every reaction to standard error."""
 
+    at = 0.0
+
     def __init__(self) -> None:
         self.recorder: Recorder | None = None
 
-    def begin(self, solution: Solution) -> None:
+    def begin(self, solution: Solution, _names: Any = None) -> None:
         """Look at the solution before anything has reacted."""
         from solvent.engine.trace import Recorder
 
@@ -245,3 +247,9 @@ class Tracer:
         assert self.recorder is not None
         self.recorder(reaction)
         write_reaction(self.recorder.records[-1], to=sys.stderr)
+
+    def outside(self, _: Solution) -> None:
+        """Write nothing of what comes from outside."""
+
+    def called(self, _: Flight) -> None:
+        """Write nothing of calls."""

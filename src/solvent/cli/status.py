@@ -12,10 +12,8 @@ from solvent.cli.render import counted, shortened, write, write_json
 from solvent.cli.secrecy import shown
 from solvent.cli.task_states import MARKS, STYLES
 from solvent.errors import StoreError
-from solvent.runs.closing import report_of
 from solvent.runs.holders import holder_of, status_of
 from solvent.runs.nodes.shared import HALTED, Board, runs_in
-from solvent.runs.projection import view_of
 from solvent.runs.registry import find, is_name, list_runs, record_of
 
 if TYPE_CHECKING:
@@ -56,11 +54,7 @@ def main(arguments: list[str]) -> int:
         if program is not None:
             _show_program(program, options)
             return 0
-        record = find(store, options.run)
-        if record.by_agents:
-            _show_agents(store, record, options)
-        else:
-            _show(store, record, options)
+        _show(store, find(store, options.run), options)
     return 0
 
 
@@ -107,28 +101,81 @@ def _write_rows(found: list[tuple[dict[str, Any], str]]) -> None:
 
 
 def _show(store: Store, record: RunRecord, options: Namespace) -> None:
-    state = status_of(store, record)
-    report = report_of(store, record, None) if record.has_ended else None
-    states = view_of(store, record).states if report is None else report.states
-    states = {name: {"asleep": "waiting"}.get(one, one) for name, one in states.items()}
+    """Show a run: its tasks, its shards, and who runs them."""
+    from solvent.runs.agents.looking import see_run
+
+    seen = see_run(store, record.run)
     if options.format == "json":
-        found = record_as_json(store, record) | {"states": states}
-        if report is not None:
-            found |= {"calls": report.calls, "seconds": round(report.seconds, 6), "stuck": report.stuck}
-            found["failures"] = [{"task": one.task, "kind": one.kind, "cause": one.cause} for one in report.failures]
-        write_json(found)
+        write_json(record_as_json(store, record) | _run_as_json(seen))
         return
-    style = _STYLES.get(state, "")
-    write((record.run, "bold"), ": ", (state, style), f", {record.workflow} ({record.file})")
+    what = f"{counted(record.shards, 'shard')} of agents" if record.by_agents else ""
+    how = f"{shown(record.workflow)}, {what}" if what else f"{record.workflow} ({record.file})"
+    why = f": {shown(record.why)}" if record.why else ""
+    write((record.run, "bold"), ": ", (seen.state, _STYLES.get(seen.state, "")), f"{why}, {how}")
     write(f"began {local_time(record.created)}" + (f", ended {local_time(record.ended)}" if record.ended else ""))
-    if state == "running":
+    if seen.state == "running" and not record.by_agents:
         write(f"{holder_of(store, record.run)} runs it")
-    _write_tasks(states)
-    for one in [] if report is None else report.failures:
+    _write_counts(seen)
+    _write_tasks(seen.states)
+    for one in seen.failures:
         write((f"task `{one.task}` failed: ", "bold red"), f"{one.kind}: {shortened(one.cause)}")
-    if state in _HINTS:
+    if record.successor:
+        write("it continues as ", (record.successor, "bold"))
+    if record.by_agents and not record.has_ended:
+        _write_shards(seen)
+        write_agents(seen.agents)
+    _write_troubles(seen)
+    if seen.state in _HINTS:
         how = f"to continue: solvent resume {record.run}{said_store(options)}"
         write(f"it cannot be resumed: {record.hindrance}" if record.hindrance else how)
+
+
+def _run_as_json(seen: RunSeen) -> dict[str, Any]:
+    view = seen.view
+    return {
+        "state": seen.state,
+        "states": seen.states,
+        "calls": dict(Counter(call.task for call in view.calls if not call.is_repeated)),
+        "called_again": view.called_again,
+        "seconds": round(seen.record.lasted, 6),
+        "stuck": view.stuck,
+        "failures": [{"task": one.task, "kind": one.kind, "cause": one.cause} for one in seen.failures],
+        "shards": [
+            {"shard": one.number, "agent": one.agent, "epoch": one.epoch, "tasks": one.tasks, "done": one.done,
+             "failed": one.failed, "out": one.out, "waiting": one.waiting}
+            for one in seen.shards
+        ],
+        "agents_seen": [agent_as_json(one) for one in seen.agents],
+        "missing_services": list(seen.lacking.missing),
+        "services_apart": [list(one) for one in seen.lacking.apart],
+        "refusals": [{"agent": one.agent, "shard": one.shard, "why": one.why} for one in seen.refusals],
+        "damaged": [{"key": one.key, "why": one.why, "hint": one.hint} for one in seen.damaged],
+        "trouble": seen.trouble,
+    }  # fmt: skip
+
+
+def _write_counts(seen: RunSeen) -> None:
+    names = ("tasks", "done", "out", "waiting", "failed")
+    total = {name: sum(getattr(one, name) for one in seen.shards) for name in names}
+    failed = f", {total['failed']:,} failed" if total["failed"] else ""
+    again = sum(seen.view.called_again.values())
+    write(
+        f"{counted(total['tasks'], 'task')}: {total['done']:,} done, {total['out']:,} out, "
+        f"{total['waiting']:,} waiting{failed}; {counted(len(seen.view.calls), 'call')}, {again:,} of them repeated"
+    )
+
+
+def _write_troubles(seen: RunSeen) -> None:
+    """Write what hinders a run."""
+    for line in seen.lacking.lines():
+        write((shown(line), "bold yellow"))
+    for one in seen.refusals:
+        what = "it" if one.shard is None else f"shard {one.shard}"
+        write((f"{shown(one.agent)} cannot run {what}: {shown(one.why)}", "bold yellow"))
+    for found in seen.damaged:
+        write((shown(f"{found.why}; {found.hint}"), "bold yellow"))
+    if seen.trouble:
+        write((f"{shown(seen.trouble)}; agents continue when there is room", "bold yellow"))
 
 
 def _write_tasks(states: dict[str, str]) -> None:
@@ -201,65 +248,6 @@ def program_meant(store: Store, text: str) -> Board | None:
 def state_of_program(seen: Seen) -> str:
     """Return the state of a run of a program, in a word."""
     return OPEN if seen.ending is None else seen.ending.how
-
-
-def _show_agents(store: Store, record: RunRecord, options: Namespace) -> None:
-    """Show a run of agents."""
-    from solvent.runs.agents.looking import see_run
-
-    seen = see_run(store, record.run)
-    if options.format == "json":
-        write_json(record_as_json(store, record) | _run_as_json(seen))
-    else:
-        _write_run(seen)
-
-
-def _run_as_json(seen: RunSeen) -> dict[str, Any]:
-    return {
-        "state": seen.state,
-        "calls": seen.calls,
-        "called_again": seen.again,
-        "shards": [
-            {"shard": one.number, "agent": one.agent, "epoch": one.epoch, "tasks": one.tasks, "done": one.done,
-             "failed": one.failed, "out": one.out, "waiting": one.waiting}
-            for one in seen.shards
-        ],
-        "agents_seen": [agent_as_json(one) for one in seen.agents],
-        "missing_services": list(seen.lacking.missing),
-        "services_apart": [list(one) for one in seen.lacking.apart],
-        "refusals": [{"agent": one.agent, "shard": one.shard, "why": one.why} for one in seen.refusals],
-        "damaged": [{"key": one.key, "why": one.why, "hint": one.hint} for one in seen.damaged],
-        "trouble": seen.trouble,
-    }  # fmt: skip
-
-
-def _write_run(seen: RunSeen) -> None:
-    """Write the state of a run, its shards with their agents, and all agents of its store."""
-    shards, record = seen.shards, seen.record
-    state = seen.state + (f": {shown(record.why)}" if record.why else "")
-    write((record.run, "bold"), f": {state}, {shown(record.workflow)}, {counted(len(shards), 'shard')} of agents")
-    ended = f", ended {local_time(record.ended)}" if record.has_ended else ""
-    write(f"submitted {local_time(record.created)}{ended}")
-    total = {name: sum(getattr(one, name) for one in shards) for name in ("tasks", "done", "out", "waiting", "failed")}
-    failed = f", {total['failed']:,} failed" if total["failed"] else ""
-    write(
-        f"{counted(total['tasks'], 'task')}: {total['done']:,} done, {total['out']:,} out, "
-        f"{total['waiting']:,} waiting{failed}; {counted(seen.calls, 'call')}, {seen.again:,} of them repeated"
-    )
-    if record.successor:
-        write("it continues as ", (record.successor, "bold"))
-    if not record.has_ended:
-        _write_shards(seen)
-        write_agents(seen.agents)
-        for line in seen.lacking.lines():
-            write((shown(line), "bold yellow"))
-        for one in seen.refusals:
-            what = "it" if one.shard is None else f"shard {one.shard}"
-            write((f"{shown(one.agent)} cannot run {what}: {shown(one.why)}", "bold yellow"))
-        for found in seen.damaged:
-            write((shown(f"{found.why}; {found.hint}"), "bold yellow"))
-        if seen.trouble:
-            write((f"{shown(seen.trouble)}; agents continue when there is room", "bold yellow"))
 
 
 def _write_shards(seen: RunSeen) -> None:

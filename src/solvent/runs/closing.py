@@ -61,6 +61,11 @@ def closed_run(blobs: Blobs, report: Report, adaptations: list[Adapted]) -> Shar
     return closed_shard(blobs, report, adaptations, values=report.results, faults=report.failures)
 
 
+def wanted_of(workflow: Workflow) -> frozenset[str]:
+    """Return the tasks whose results may be the workflow's."""
+    return frozenset((*workflow.outcomes, *(new for one in workflow.alternatives for new in one.exits.values())))
+
+
 def adapted_event(one: Mapping[str, Any], *, at: float) -> Adapted:
     """Return an adaptation of a report as an event."""
     return Adapted(one["alternative"], one["because"], at, one["cause"], tuple(one["replaced"]), tuple(one["by"]))
@@ -178,4 +183,6 @@ def _adaptation(event: Adapted, began: float) -> dict[str, Any]:
     }
 
 
-__all__ = ["adapted_event", "closed_run", "closed_shard", "closed_shards", "difference", "merged", "report_of"]
+__all__ = [
+    "adapted_event", "closed_run", "closed_shard", "closed_shards", "difference", "merged", "report_of", "wanted_of",
+]  # fmt: skip

@@ -1,84 +1,134 @@
-"""Does a run of one process again, from its journal: nobody is called, and nothing is written."""
+"""Does a recorded run again, from its journals and messages: nobody is called, and nothing is written."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import LimitReached, ReactionFailed
+from solvent.errors import LimitReached, ReactionFailed, RecordProblem
 from solvent.hocl.process_settings import deep_stack, few_collections
+from solvent.runs.agents.shards import shards_of
 from solvent.runs.calls import NoCaller
+from solvent.runs.closing import merged, wanted_of
+from solvent.runs.events import MessagesReceived
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.inbox import Inbox
-from solvent.workflows.translate import concretise
+from solvent.runs.journal import MAX_READ, StoredJournal
+from solvent.runs.kept import MemoryBlobs
+from solvent.runs.mailbox import Mailbox
+from solvent.runs.messages import dealt
+from solvent.runs.registry import inputs_of, journal_of, messages_of, signals_of
+from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from solvent.engine.reaction import Reaction
-    from solvent.lang.solution import Solution
+    from solvent.runs.agents.offers import Offers
     from solvent.runs.execution import Spectator
-    from solvent.runs.journal import Journal
+    from solvent.runs.registry import RunRecord
     from solvent.runs.report import Report
-    from solvent.runs.signals import Signal
+    from solvent.store import Record, Store
     from solvent.workflows.model import Workflow
 
 
 class Replay:
-    """A replay; `journal` is open, and read only."""
+    """A replay; conditions and rule libraries of the workflow are looked for in `folder`."""
 
-    def __init__(
-        self,
-        workflow: Workflow,
-        inputs: Mapping[str, Any] | None,
-        journal: Journal,
-        *,
-        folder: Path | None = None,
-        signals: Sequence[Signal] = (),
-        observe: Callable[[Reaction], None] | None = None,
-        spectator: Spectator | None = None,
-    ) -> None:
-        self._execution = Execution(
-            concretise(workflow, inputs, functions=FUNCTIONS, folder=folder),
+    def __init__(self, store: Store, record: RunRecord, workflow: Workflow, *, folder: Path | None = None) -> None:
+        if record.hindrance:
+            raise RecordProblem("R406", f"the run `{record.run}` cannot be replayed: {record.hindrance}")
+        self._store = store
+        self._record = record
+        self._workflow = workflow
+        self._folder = folder
+        self._parts, self._where = shards_of(workflow, record)
+        self._concretiser = Concretiser(workflow, inputs_of(store, record), functions=FUNCTIONS, folder=folder)
+        self._messages: dict[int, list[Record]] = {}
+        for message in read_messages(store, record.run):
+            for shard, one in dealt(message, range(record.shards)):
+                self._messages.setdefault(shard, []).append(one)
+
+    def shard(self, number: int) -> Execution:
+        """Return a shard to which all has happened that its journal tells."""
+        shard, messages = self._opened(number, None)
+        try:
+            shard.start(NoCaller(), messages)
+        except BaseException:
+            shard.abandon()
+            raise
+        return shard
+
+    def film(self, number: int, spectator: Spectator) -> str:
+        """Do a shard again; return where that ends, if it is not the end of the run."""
+        with few_collections():
+            shard, messages = self._opened(number, spectator)
+            error = self._do(shard, messages)
+        return "" if error is None or self._record.has_ended else error.message
+
+    def run(self, spectator: Spectator | None = None) -> Report:
+        """Do all that is recorded, and report; if the run was not over, the report's `error` says so (R407)."""
+        blobs = MemoryBlobs()
+        with few_collections():
+            opened = [self._opened(number, spectator) for number in range(self._record.shards)]
+            errors = [self._do(shard, messages) for shard, messages in opened]
+            shards = [shard for shard, _ in opened]
+            if len(shards) == 1:
+                shards[0].report.error = errors[0]
+                return shards[0].finish()
+            wanted = wanted_of(self._workflow)
+            closed = [one.closed(blobs, names, wanted) for one, names in zip(shards, self._parts, strict=True)]
+            report = merged(blobs, self._record, self._workflow, closed)
+        report.error = next((one for one in errors if one is not None), None)
+        return report
+
+    def _opened(self, number: int, spectator: Spectator | None) -> tuple[Execution, list[Record]]:
+        """Return a shard to which nothing has happened yet, and the messages that it has heard."""
+        journal = StoredJournal(self._store, journal_of(self._record.run, number), "replay", is_read_only=True)
+        journal.open()
+        heard = max((one.position for one in journal.past if isinstance(one, MessagesReceived)), default=0)
+        shard = Execution(
+            self._concretiser.concrete(None if self._record.shards == 1 else self._parts[number]),
             answers=Inbox[Any](),
             journal=journal,
-            signals=signals,
-            folder=folder,
-            observe=observe,
+            mailbox=Mailbox(self._store, self._record.run, number, self._where),
+            signals=signals_of(self._record),
+            folder=self._folder,
             spectator=spectator,
         )
+        return shard, [one for one in self._messages.get(number, ()) if one.position <= heard]
 
-    @property
-    def solution(self) -> Solution:
-        """Its molecules."""
-        return self._execution.solution
-
-    def run(self) -> Report:
-        """Do all that is recorded, and report; if the run was not over, the report's `error` says so (R407)."""
-        execution, report = self._execution, self._execution.report
-        with few_collections():
-            with deep_stack():
-                try:
-                    execution.start(NoCaller())
-                except ReactionFailed as error:
-                    report.error = error
-                else:
-                    report.error = self._end_of_record()
-                finally:
-                    execution.abandon()
-            return execution.finish()
-
-    def _end_of_record(self) -> LimitReached | None:
-        """Return what says that the run went on, or would have."""
-        execution = self._execution
-        if execution.report.ended_by:
-            return None
-        if not execution.calls.out and not execution.signals.are_awaited(execution.solution):
-            return None
-        count = len(execution.calls.waiting)
+    @staticmethod
+    def _do(shard: Execution, messages: list[Record]) -> ReactionFailed | LimitReached | None:
+        """Do a shard again; return what went wrong, or that it went on, or would have."""
+        with deep_stack():
+            try:
+                shard.start(NoCaller(), messages)
+            except ReactionFailed as error:
+                return error
+            else:
+                if shard.is_idle and (shard.report.ended_by or not shard.signals.are_awaited(shard.solution)):
+                    return None
+                count = len(shard.calls.waiting)
+            finally:
+                shard.abandon()
         said = "the record ends here" + (f": {count:,} calls have no answer in it" if count else "")
         return LimitReached("R407", said)
 
 
-__all__ = ["Replay"]
+def read_messages(store: Store, run: str) -> Iterator[Record]:
+    """Yield all records of messages between the shards of a run."""
+    after = 0
+    while found := store.read(messages_of(run), after, MAX_READ):
+        yield from found
+        after = found[-1].position
+
+
+def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = "replay") -> None:
+    """Raise `RecordProblem` R406 where functions would be called that are not offered: a record may be anybody's."""
+    if what := offers.unknown_code(workflow):
+        said = f"the run `{run}` goes by {what}, and only its own files say what that is"
+        raise RecordProblem("R406", said, hint=f"`solvent {command} {run} --file WORKFLOW`")
+
+
+__all__ = ["Replay", "read_messages", "refuse_code"]

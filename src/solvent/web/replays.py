@@ -73,7 +73,7 @@ class Replay:
         self._is_over.set()
 
     def _run(self, url: str) -> None:
-        order = Order(url, self.subject.run, str(self._path), self.subject.shard)
+        order = Order(url, self.subject.run, str(self._path), self.subject.shard or 0)
         command = [sys.executable, "-m", "solvent.runs.replay_index.making"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603
             self._process = process

@@ -8,6 +8,7 @@ import pytest
 
 from solvent.runs.embedded import EmbeddedRun, run_workflow
 from solvent.runs.journal import StoredJournal
+from solvent.runs.registry import new_record
 from solvent.runs.replay import Replay
 from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
 from tests.growth import executed_lines
@@ -40,12 +41,10 @@ def crowded() -> Workflow:
 def test_a_record_is_done_again_without_any_call(tmp_path: Path) -> None:
     """Every answer of the record finds the call that it is of."""
     with store_at(tmp_path) as store:
-        journal = StoredJournal(store, "runs/r/journal", "me")
+        journal = StoredJournal(store, "runs/r/shard/0", "me")
         journal.open()
         had = EmbeddedRun(crowded(), None, journal=journal, max_seconds=60).run()
-        journal = StoredJournal(store, "runs/r/journal", "me", is_read_only=True)
-        journal.open()
-        report = Replay(crowded(), None, journal).run()
+        report = Replay(store, new_record(store, "r", crowded()), crowded()).run()
         assert (had.error, report.error) == (None, None)
         assert report.results == had.results == {f"join{at}": at + 2 for at in range(12)}
 

@@ -15,9 +15,11 @@ from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted
 from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.kept import MIN_BLOB_BYTES
+from solvent.runs.registry import RunOptions, new_record
 from solvent.runs.replay import Replay
 from solvent.services import cancelled
 from solvent.store import Store, open_store
+from solvent.values import codec
 from solvent.workflows.model import Alternative, Control, Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
 from tests.patterns.catalogue import examples as patterns
@@ -72,9 +74,9 @@ def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
 
 def replay(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     """Do what a journal has again."""
-    journal = StoredJournal(store, log, "me", is_read_only=True)
-    journal.open()
-    return Replay(workflow, options.pop("inputs", None), journal, **options).run()
+    signals = RunOptions(signals=codec.encode([list(one) for one in options.pop("signals", ())]))
+    record = new_record(store, log.split("/")[1], workflow, options.pop("inputs", None), options=signals)
+    return Replay(store, record, workflow, **options).run()
 
 
 def copied(store: Store, log: str, to: str, share: float) -> set[str]:
@@ -106,9 +108,9 @@ def test_a_run_goes_on_from_any_part_of_its_record(store: Store, scenario: Scena
     note(describe(scenario))
     number = next(_COUNT)
     before, after = Calls(), Calls()
-    run(store, f"runs/whole{number}/journal", scenario.workflow(before), jobs=jobs)
-    answered = copied(store, f"runs/whole{number}/journal", f"runs/part{number}/journal", share)
-    report = run(store, f"runs/part{number}/journal", scenario.workflow(after), jobs=jobs)
+    run(store, f"runs/whole{number}/shard/0", scenario.workflow(before), jobs=jobs)
+    answered = copied(store, f"runs/whole{number}/shard/0", f"runs/part{number}/shard/0", share)
+    report = run(store, f"runs/part{number}/shard/0", scenario.workflow(after), jobs=jobs)
     assert answered.isdisjoint(after.keys.values())
     calls = [one for one in before if before.keys[id(one)] in answered] + after
     assert disagreements(scenario, report, calls) == []
@@ -119,7 +121,7 @@ def test_patterns_are_replayed(store: Store, example: Example) -> None:
     """Every workflow of the patterns, done again from its record, comes to the same, and nobody is called."""
     workflow = workflow_in(example.file)
     for case, one in enumerate(example.cases):
-        log = f"runs/{example.name}-{case}/journal"
+        log = f"runs/{example.name}-{case}/shard/0"
         signals = {task.control.signal for task in workflow.tasks if task.control is not None and task.control.signal}
         options: dict[str, Any] = {"folder": FOLDER, "inputs": one.inputs}
         if signals:
@@ -152,12 +154,12 @@ def test_a_call_without_data_is_made_again(store: Store) -> None:
         return len
 
     workflow = chain(handle, lambda function: function("abc"), lambda number: number + 1)
-    report = run(store, "runs/unkept/journal", workflow)
+    report = run(store, "runs/unkept/shard/0", workflow)
     assert report.results == {"t2": 4}
-    assert run(store, "runs/unkept/journal", workflow).results == {"t2": 4}
+    assert run(store, "runs/unkept/shard/0", workflow).results == {"t2": 4}
     assert [one.repeated for one in calls if one is not None] == [False, True]
     with pytest.raises(RecordProblem, match="is no data and was not kept"):
-        replay(store, "runs/unkept/journal", workflow)
+        replay(store, "runs/unkept/shard/0", workflow)
 
 
 def handles(outcomes: Iterator[bool]) -> Workflow:
@@ -185,9 +187,9 @@ def copied_up_to(store: Store, log: str, to: str, call: str) -> None:
 
 def test_a_repeated_call_that_fails_has_failed_for_good(store: Store) -> None:
     """What follows from that is resumed as it was, though the call would have succeeded once more."""
-    run(store, "runs/handle/journal", handles(iter([True])), jobs=1)
-    log = "runs/fails/journal"
-    copied_up_to(store, "runs/handle/journal", log, "a")
+    run(store, "runs/handle/shard/0", handles(iter([True])), jobs=1)
+    log = "runs/fails/shard/0"
+    copied_up_to(store, "runs/handle/shard/0", log, "a")
     found = run(store, log, handles(iter([False])))
     assert (found.results, len(found.adaptations)) == ({"c": 3, "d": 1}, 1)
     unused = iter([True])
@@ -198,7 +200,7 @@ def test_a_repeated_call_that_fails_has_failed_for_good(store: Store) -> None:
 
 def test_a_repeated_call_whose_answer_was_used_must_succeed(store: Store) -> None:
     """The error says that it failed this time, and the run can be resumed once more."""
-    log = "runs/used/journal"
+    log = "runs/used/shard/0"
     run(store, log, handles(iter([True])))
     for _ in range(2):
         with pytest.raises(RecordProblem, match=r"`a` was made again.*ValueError: not this time") as problem:
@@ -210,18 +212,18 @@ def test_a_repeated_call_whose_answer_was_used_must_succeed(store: Store) -> Non
 
 def test_a_record_of_another_workflow_is_refused(store: Store) -> None:
     """An answer of a call that the workflow does not make is no answer."""
-    run(store, "runs/other/journal", chain(lambda: 1, lambda one: one))
+    run(store, "runs/other/shard/0", chain(lambda: 1, lambda one: one))
     other = Workflow("other", (Task("x", "s", (Value(1),)),), (Service("s", function=lambda one: one),))
     with pytest.raises(RecordProblem, match="does not fit the workflow `other`") as problem:
-        run(store, "runs/other/journal", other)
+        run(store, "runs/other/shard/0", other)
     assert problem.value.code == "R404"
 
 
 def test_a_replay_of_a_part_ends_where_the_record_does(store: Store) -> None:
     """What has no answer in the record is not called, and the report says so."""
-    run(store, "runs/long/journal", chain(lambda: 1, lambda one: one, lambda one: one))
-    copied(store, "runs/long/journal", "runs/short/journal", 0.7)
-    report = replay(store, "runs/short/journal", chain(lambda: 1, lambda one: one, _never))
+    run(store, "runs/long/shard/0", chain(lambda: 1, lambda one: one, lambda one: one))
+    copied(store, "runs/long/shard/0", "runs/short/shard/0", 0.7)
+    report = replay(store, "runs/short/shard/0", chain(lambda: 1, lambda one: one, _never))
     assert report.error is not None
     assert report.error.code == "R407"
     assert report.states["t0"] == "done"
@@ -238,7 +240,7 @@ def test_a_service_knows_its_call(store: Store, policy: dict[str, Any], *, proce
     """Run, task and key are told to functions in threads and in processes, also under a policy."""
     name = f"known{processes}{len(policy)}"
     workflow = chain(_identity, **policy)
-    report = run(store, f"runs/{name}/journal", workflow, processes=processes)
+    report = run(store, f"runs/{name}/shard/0", workflow, processes=processes)
     assert report.results == {"t0": [name, "t0", f"{name}/t0", False]}
     assert solvent.run(workflow, processes=processes).results == {"t0": None}
 
@@ -258,7 +260,7 @@ def test_a_further_attempt_repeats_the_call(store: Store) -> None:
             raise ValueError("once")
         return 5
 
-    report = run(store, "runs/retried/journal", chain(fails_once, retries=1, backoff=0.0))
+    report = run(store, "runs/retried/shard/0", chain(fails_once, retries=1, backoff=0.0))
     assert report.results == {"t0": 5}
     assert seen == [["retried", "t0", "retried/t0", False], ["retried", "t0", "retried/t0", True]]
 
@@ -287,8 +289,8 @@ def test_an_answer_that_does_not_fit_takes_no_others_with_it(store: Store, monke
     with monkeypatch.context() as patch:
         patch.setattr(store, "put_blob", put_some)
         with pytest.raises(StoreError, match="no room"):
-            run(store, "runs/full/journal", workflow, jobs=4)
-    report = run(store, "runs/full/journal", workflow)
+            run(store, "runs/full/shard/0", workflow, jobs=4)
+    report = run(store, "runs/full/shard/0", workflow)
     assert report.results == {f"T{n}": str(n) * MIN_BLOB_BYTES for n in range(4)}
     assert len(calls) == 4 + 3
 
@@ -311,7 +313,7 @@ def test_only_calls_that_can_run_are_noted_told_and_counted(store: Store) -> Non
 
     names = [f"t{at}" for at in range(100)]
     flow = Workflow("w", tuple(Task(one, "work", (Value(one),)) for one in names), (Service("work", function=work),))
-    log = "runs/few/journal"
+    log = "runs/few/shard/0"
     report = run(store, log, flow, jobs=2, watch=told.append, should_stop=lambda: len(begun) == 2)
     assert report.error is not None
     noted = [one.task for _, one in read_journal(store, log) if isinstance(one, CallStarted)]
@@ -339,16 +341,16 @@ def test_an_answer_that_was_repeated_is_not_noted_twice(store: Store) -> None:
             Service("wait", function=lambda value: value),
         ),
     )
-    log = "runs/repeated/journal"
+    log = "runs/repeated/shard/0"
     whole = run(store, log, flow)
     assert whole.succeeded
-    copied(store, log, "runs/again/journal", 0.6)
+    copied(store, log, "runs/again/shard/0", 0.6)
     for _ in range(3):
         # It stops when the repeated call has been made, before its answer is taken.
         polls = iter([False] * 2)
-        report = run(store, "runs/again/journal", flow, should_stop=lambda: next(polls, True))  # noqa: B023
+        report = run(store, "runs/again/shard/0", flow, should_stop=lambda: next(polls, True))  # noqa: B023
         assert report.error is None or report.error.code == "H504"
-    assert run(store, "runs/again/journal", flow).results == {"last": True}
+    assert run(store, "runs/again/shard/0", flow).results == {"last": True}
 
 
 def test_a_replay_does_not_wait_for_signals(store: Store) -> None:
@@ -358,7 +360,7 @@ def test_a_replay_does_not_wait_for_signals(store: Store) -> None:
         (Task("a", "one"), Task("b", "one", after=("a",), control=Control(signal="go"))),
         (Service("one", function=lambda: 1),),
     )
-    log, signals = "runs/signals/journal", [(1e6, "go", None)]
+    log, signals = "runs/signals/shard/0", [(1e6, "go", None)]
     done = threading.Event()
     stopped = run(store, log, flow, signals=signals, watch=lambda _: done.set(), should_stop=done.is_set)
     assert stopped.error is not None
@@ -371,6 +373,6 @@ def test_who_asks_once_to_stop_stops_the_run(store: Store) -> None:
     """It is remembered why a run was stopped, though `should_stop` says something else when asked again."""
     polls = iter([True])
     flow = Workflow("w", (Task("a", "one"),), (Service("one", function=lambda: 1),))
-    report = run(store, "runs/once/journal", flow, should_stop=lambda: next(polls, False))
+    report = run(store, "runs/once/shard/0", flow, should_stop=lambda: next(polls, False))
     assert report.error is not None
     assert report.error.code == "H504"

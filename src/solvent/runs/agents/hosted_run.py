@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -13,13 +13,11 @@ from solvent.runs.agents.adrift import Adrift
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.shards import MOVED, Standing, shards_of
 from solvent.runs.call_queue import CallQueue
-from solvent.runs.calls import NoCaller
-from solvent.runs.events import MessagesReceived
+from solvent.runs.closing import wanted_of
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.hosted_shard import HostedShard
-from solvent.runs.inbox import Inbox
-from solvent.runs.journal import MAX_READ, StoredJournal
+from solvent.runs.journal import MAX_READ
 from solvent.runs.kinds import makers_at
 from solvent.runs.mailbox import Mailbox
 from solvent.runs.messages import dealt
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from solvent.runs.agents.offers import Offers
     from solvent.runs.calls import Answers
     from solvent.runs.events import ShardClosed
-    from solvent.runs.execution import Spectator
+    from solvent.runs.journal import StoredJournal
     from solvent.runs.kept import Blobs
     from solvent.runs.registry import RunRecord
     from solvent.services.admission import Gates
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
     from solvent.store import Record, Store
     from solvent.store.interface import Entry
     from solvent.store.leases import Heartbeats
-    from solvent.workflows.model import Service, Workflow
+    from solvent.workflows.model import Service
 
 
 class HostedRun:
@@ -94,8 +92,7 @@ class HostedRun:
         # Its tasks are the same, so that what was found out about them (`cached_property`) holds.
         vars(self.workflow).update(vars(submitted))
         self._parts, self._where = shards_of(submitted, record)
-        exits = (new for one in submitted.alternatives for new in one.exits.values())
-        self._wanted = frozenset((*submitted.outcomes, *exits))
+        self._wanted = wanted_of(submitted)
         calls = {task.name: task.service for task in submitted.tasks}
         self._needs = [frozenset(calls[name] for name in part) for part in self._parts]
         self._inputs = inputs_of(store, record)
@@ -151,7 +148,7 @@ class HostedRun:
         self._shards[number], journal = hosted, hosted.journal
         adrift = self.adrift.get(number)
         hosted.open(since=adrift.had_in(hosted.epoch) if adrift is not None else ())
-        shard = self._execution(number, journal, self.workflow, answers)
+        shard = self._execution(number, journal, answers)
         messages = self._messages_to(number)
         assert self._caller is not None
         if adrift is not None and journal.is_resumed:
@@ -195,35 +192,18 @@ class HostedRun:
         """Let shards note as many calls as there is room for; give these shards."""
         return set() if self.calls is None else self.calls.admit()
 
-    def again(self, number: int, spectator: Spectator | None = None) -> Execution:
-        """Give a shard as its journal tells, without having it: nothing is called, and nothing written."""
-        journal = StoredJournal(self._store, journal_of(self.run, number), self._agent, is_read_only=True)
-        journal.open()
-        heard = max((one.position for one in journal.past if isinstance(one, MessagesReceived)), default=0)
-        shard = self._execution(number, journal, self.submitted, Inbox[Any](), spectator)
-        shard.start(NoCaller(), [one for one in self._messages_to(number) if one.position <= heard])
-        return shard
-
-    def _execution(
-        self,
-        number: int,
-        journal: StoredJournal,
-        workflow: Workflow,
-        answers: Answers,
-        spectator: Spectator | None = None,
-    ) -> Execution:
+    def _execution(self, number: int, journal: StoredJournal, answers: Answers) -> Execution:
         folder = self._offers.folder
         if self._concretiser is None:
-            self._concretiser = Concretiser(workflow, self._inputs, functions=FUNCTIONS, folder=folder)
+            self._concretiser = Concretiser(self.workflow, self._inputs, functions=FUNCTIONS, folder=folder)
         return Execution(
             self._concretiser.concrete(None if self.record.shards == 1 else self._parts[number]),
             answers=answers,
             journal=journal,
             mailbox=Mailbox(self._store, self.run, number, self._where),
-            room=None if journal.is_read_only else self.calls,
+            room=self.calls,
             folder=folder,
             is_shared=True,
-            spectator=spectator,
         )
 
     def closed(self, shard: Execution, blobs: Blobs) -> ShardClosed:

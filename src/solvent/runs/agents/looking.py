@@ -1,4 +1,4 @@
-"""How a run that agents have stands, and who is there: what `solvent status` shows."""
+"""How a run stands, and who is there: what `solvent status` shows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from solvent.errors import StoreError
 from solvent.runs.agents.lacking import Lacking, can_serve, lacking, needs_of
@@ -13,6 +14,8 @@ from solvent.runs.agents.presence import AgentSeen, see_agents
 from solvent.runs.agents.refusing import ALL, refused
 from solvent.runs.agents.shards import is_over, shards_of, standings
 from solvent.runs.agents.troubles import room_problem
+from solvent.runs.closing import report_of
+from solvent.runs.holders import status_of
 from solvent.runs.hosted_shard import damaged_lease
 from solvent.runs.projection import view_of
 from solvent.runs.registry import existing, journal_of, key_of, workflow_of
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from solvent.runs.projection import RunView
     from solvent.runs.registry import RunRecord
+    from solvent.runs.report import Failed
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
@@ -57,14 +61,20 @@ class Damaged(msgspec.Struct, frozen=True):
 
 
 class RunSeen(msgspec.Struct, frozen=True):
-    """A run."""
+    """A run; of one that no agents run, who else is there means nothing."""
 
     record: RunRecord
+    view: RunView
+    #: `done`, `failed`, `cancelled`; or `running`, `waiting` where nobody alive has any of its shards; or, of a run of
+    #: one process, `stopped` or `interrupted`.
+    state: str
     shards: tuple[ShardSeen, ...]
-    agents: tuple[AgentSeen, ...]
-    lacking: Lacking
-    calls: int
-    again: int
+    #: The states of its tasks; of a run that has ended those of its report.
+    states: dict[str, str]
+    #: What failed for good, in a run that has ended.
+    failures: tuple[Failed, ...] = ()
+    agents: tuple[AgentSeen, ...] = ()
+    lacking: Lacking = Lacking()
     #: What living agents cannot do, of shards that no living agent has.
     refusals: tuple[Refusal, ...] = ()
     #: What does not read, so that nobody can take a shard.
@@ -72,35 +82,38 @@ class RunSeen(msgspec.Struct, frozen=True):
     #: What keeps agents from their work.
     trouble: str = ""
 
-    @property
-    def state(self) -> str:
-        """`done`, `failed`, `cancelled`; or `running`, or `waiting` where nobody alive has any of its shards."""
-        if self.record.has_ended:
-            return self.record.state
-        alive = {one.name for one in self.agents if one.is_alive}
-        return "running" if any(shard.agent in alive for shard in self.shards) else "waiting"
-
 
 def see_run(store: Store, run: str, *, patience: float | None = None) -> RunSeen:
-    """Look how a run of agents stands."""
+    """Look how a run stands."""
     record = existing(store, run)
-    workflow, has_ended = workflow_of(store, record), record.has_ended
-    agents = tuple(see_agents(store, patience=0.0 if has_ended else patience))
+    workflow = workflow_of(store, record) if record.by_agents else None
     view = view_of(store, record)
-    parts, _ = shards_of(workflow, record)
+    parts = [frozenset(view.tasks)] if workflow is None else shards_of(workflow, record)[0]
     held, damaged = _held(store, record)
     shards = tuple(_shards(held, parts, view))
-    trouble = "" if has_ended else _trouble(store, agents)
-    return RunSeen(
+    report = report_of(store, record, workflow) if record.has_ended else None
+    states = view.states if report is None else report.states
+    seen = RunSeen(
         record=record,
+        view=view,
+        state=status_of(store, record),
         shards=shards,
+        states={name: "waiting" if one == "asleep" else one for name, one in states.items()},
+        failures=() if report is None else tuple(report.failures),
+        damaged=() if record.has_ended else damaged,
+    )
+    if workflow is None or record.has_ended:
+        return seen
+    agents = tuple(see_agents(store, patience=patience))
+    alive = {one.name for one in agents if one.is_alive}
+    trouble = _trouble(store, agents)
+    return replace(
+        seen,
+        state="running" if any(shard.agent in alive for shard in shards) else "waiting",
         agents=agents,
         # Where there is no room nobody's heartbeat is written, so nobody knows who is alive.
-        lacking=Lacking() if has_ended or trouble else lacking(needs_of(workflow, parts), agents),
-        calls=len(view.calls),
-        again=sum(view.called_again.values()),
-        refusals=() if has_ended else tuple(_refusals(store, run, shards, agents)),
-        damaged=() if has_ended else damaged,
+        lacking=Lacking() if trouble else lacking(needs_of(workflow, parts), agents),
+        refusals=tuple(_refusals(store, run, shards, agents)),
         trouble=trouble,
     )
 

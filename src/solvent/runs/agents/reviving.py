@@ -18,8 +18,6 @@ from msgspec.structs import replace
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.hocl.process_settings import deep_stack
 from solvent.runs import messages, registry
-from solvent.runs.agents.hosted_run import HostedRun
-from solvent.runs.agents.replaying import refuse_code
 from solvent.runs.closing import report_of
 from solvent.runs.events import (
     CallAnswered,
@@ -31,8 +29,9 @@ from solvent.runs.events import (
     ShardClosed,
     ShardTaken,
 )
-from solvent.runs.journal import MAX_READ, StoredJournal, read_journal
+from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.registry import change, existing, journal_of, messages_of, new_name, workflow_of
+from solvent.runs.replay import Replay, read_messages, refuse_code
 from solvent.store import Append
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from solvent.runs.agents.offers import Offers
     from solvent.runs.events import AnyEvent, Event
     from solvent.runs.registry import RunRecord
-    from solvent.store import Record, Store
+    from solvent.store import Store
 
 LOST = "LOST"
 
@@ -85,17 +84,10 @@ def _record_after(record: RunRecord, name: str) -> RunRecord:
     return replace(record, run=name, origin=origin, state="running", ended=0.0, why="", successor="")
 
 
-def _messages_of(store: Store, run: str) -> Iterator[Record]:
-    after = 0
-    while found := store.read(messages_of(run), after, MAX_READ):
-        yield from found
-        after = found[-1].position
-
-
 def _copy_messages(store: Store, run: str, name: str) -> tuple[list[int], list[int]]:
     """Copy what shards have said to each other; return where that was, and where it is."""
     before, now = [0], [0]
-    for record in _messages_of(store, run):
+    for record in read_messages(store, run):
         before.append(record.position)
         now.extend(store.append_all([Append(messages_of(name), record.data)]))
     return before, now
@@ -143,17 +135,17 @@ def _copies(event: AnyEvent, lost: set[str], moved: tuple[list[int], list[int]])
 def _check(store: Store, run: str, record: RunRecord, offers: Offers) -> None:
     """Raise `RecordProblem` R404 if what was written down does not follow without the losses."""
     sent: dict[tuple[int, int], int] = {}
-    for message in _messages_of(store, record.run):
+    for message in read_messages(store, record.run):
         for to, one in messages.dealt(message, range(record.shards)):
             found = messages.read(one.data)
             key = found.sender, to
             sent[key] = max(sent.get(key, 0), found.first + len(found.molecules) - 1)
-    hosted = HostedRun(store, "resume", record, offers, jobs=None)
+    replay = Replay(store, record, workflow_of(store, record), folder=offers.folder)
     why = ""
     with deep_stack():
         for shard in range(record.shards):
             try:
-                mailbox = hosted.again(shard).mailbox
+                mailbox = replay.shard(shard).mailbox
             except SolventError as error:
                 why = error.message
                 break

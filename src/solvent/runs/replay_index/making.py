@@ -25,12 +25,12 @@ _TELL_SECONDS = 0.2
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What is to be filmed: a run of the store `url`, or a shard of one that agents have."""
+    """What is to be filmed: a shard of a run of the store `url`."""
 
     url: str
     run: str
     path: str
-    shard: int | None = None
+    shard: int = 0
 
 
 class Word(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -64,17 +64,13 @@ def say(word: Word) -> None:
 
 def make(order: Order) -> int:
     """Make a film; give how many reactions it has."""
-    from solvent.runs.registry import find
-    from solvent.runs.replay_index.filming import film_run, film_shard
+    from solvent.runs.replay_index.filming import film_shard
 
     with Sheet(Path(order.path)) as file, open_store(order.url) as store:
         film = _Told(file)
         note = ""
         try:
-            if order.shard is None:
-                note = film_run(store, find(store, order.run), film)
-            else:
-                note = film_shard(store, order.run, order.shard, film)
+            note = film_shard(store, order.run, order.shard, film)
         except SolventError as error:
             if not film.number:
                 raise

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from solvent.engine.reaction import Flight
 from solvent.runs.agents import ending
 from solvent.runs.agents.offers import Offers, offers_of
-from solvent.runs.agents.replaying import replayed
 from solvent.runs.agents.shards import submit
 from solvent.runs.calls import OpenCall
 from solvent.runs.closing import report_of
@@ -21,6 +20,7 @@ from solvent.runs.events import CallFailed, CallLost
 from solvent.runs.journal import read_journal
 from solvent.runs.projection import view_of
 from solvent.runs.registry import SUBMITTED, existing, journal_of, key_of, messages_of
+from solvent.runs.replay import Replay
 from solvent.services import cancelled
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, workflow
@@ -75,7 +75,7 @@ def test_calls_that_have_ended_are_forgotten_at_once(store: Store) -> None:
 def test_a_replay_of_half_a_run_tells_how_far_it_was(store: Store) -> None:
     """A run whose agent had no services has done nothing, and its replay says so."""
     plan = submit(store, "r1", adaptive(), {})
-    assert set(replayed(store, plan, Offers({})).states.values()) <= {"waiting", "unused"}
+    assert set(Replay(store, plan, adaptive()).run().states.values()) <= {"waiting", "unused"}
 
 
 def test_nonsense_that_was_submitted_stops_nobody(store: Store) -> None:

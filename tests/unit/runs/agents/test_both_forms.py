@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.closing import report_of
 from solvent.runs.embedded import run_workflow
+from solvent.runs.replay import Replay
 from solvent.workflows.forms import forms_of
 from solvent.workflows.model import Alternative, Each, Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import broken, run_by_agents, store_at
@@ -57,13 +57,11 @@ def test_shards_come_to_the_same_as_one_process(seed: int, tmp_path: Path) -> No
         record = submit(store, "r1", workflow, None, max_shards=5)
         run_by_agents(store, "r1", offers, many=2)
         found = report_of(store, record, workflow)
-        hosted = HostedRun(store, "looks", record, offers, jobs=None)
-        parts = [hosted.closed(hosted.again(number), store) for number in range(record.shards)]
+        again = Replay(store, record, workflow).run()
     assert record.shards > 1
     assert found is not None
     assert (found.results, found.states) == (expected.results, expected.states)
-    again = {name for part in parts for name, state in part.states.items() if state == "done"}
-    assert again == {name for name, state in expected.states.items() if state == "done"}
+    assert (again.results, again.states) == (expected.results, expected.states)
 
 
 def test_the_workflows_have_tasks_of_both_forms() -> None:

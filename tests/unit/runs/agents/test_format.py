@@ -11,13 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from solvent.hocl.process_settings import deep_stack
-from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.looking import see_run
-from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.shards import submit
 from solvent.runs.execution import Execution
 from solvent.runs.messages import dealt, molecule_from, read
-from solvent.runs.registry import FORMAT, existing, key_of, messages_of, record_of
+from solvent.runs.registry import FORMAT, existing, key_of, messages_of, record_of, workflow_of
+from solvent.runs.replay import Replay
 from solvent.workflows.model import Alternative, Result, Task, Value
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, workflow
 
@@ -53,7 +52,7 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
         _load(store)
     plan = record_of(store, "r1")
     assert plan is not None
-    hosted = HostedRun(store, "test", plan, Offers({}), jobs=None)
+    replay = Replay(store, plan, workflow_of(store, plan))
     said: dict[tuple[int, int], list[Any]] = {}
     tell = Execution.tell
 
@@ -65,7 +64,7 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
     monkeypatch.setattr(Execution, "tell", heard)
     with deep_stack():
         for number in range(plan.shards):
-            hosted.again(number)
+            replay.shard(number)
     written: dict[tuple[int, int], dict[int, Any]] = {}
     for record in store.read(messages_of("r1")):
         for to, one in dealt(record, range(plan.shards)):

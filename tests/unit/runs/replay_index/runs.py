@@ -26,7 +26,7 @@ def recorded(store: Store, name: str, workflow: Workflow, **options: Any) -> Emb
     return run
 
 
-def viewed(store: Store, run: str, path: Path, place: int | None = None) -> Viewer:
+def viewed(store: Store, run: str, path: Path, place: int = 0) -> Viewer:
     """Film a run, and look at it."""
     make(Order(store.url, run, str(path), place))
     return Viewer(path)
