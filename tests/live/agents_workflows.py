@@ -218,7 +218,8 @@ class _Patterned:
         again = Route(bad, Test("result % 2 != 0"))
         self.tasks.append(Task(spare, "work", (Arrived("one"),), after=(last,)))
         self.alternatives.append(Alternative(f"for {bad}", {bad: spare}))
-        self._task(Result(bad), again=again)
+        # With the value each round changes whether the result is odd; else thousands of rounds would not.
+        self._task(Result(bad), Value(1), again=again)
 
 
 def chain(length: int, width: int = 1, service: str = "work") -> Workflow:
