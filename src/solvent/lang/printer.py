@@ -180,6 +180,8 @@ class TreePrinter:
 
     def __init__(self, rule: Molecule | None = None, known: dict[str, syntax.RuleNode] | None = None) -> None:
         self.values: dict[str, str] = {}
+        # The names that stand for tuples: as a part of something else these need parentheses.
+        self._tuples: set[str] = set()
         # The rules that lets around the text name; None: all names are known. What a pattern or a let inside the rule
         # calls the same is left out, because there the name would mean that.
         if rule is not None and known:
@@ -195,6 +197,8 @@ class TreePrinter:
                     self.values[name] = ", ".join(print_molecule(one, write) for one in value)
                 else:
                     self.values[name] = print_molecule(value, write)
+                    if type(value) is tuple:
+                        self._tuples.add(name)
                 if variables:
                     self.values[name] = _without_names(self.values[name], variables)
 
@@ -246,6 +250,8 @@ class TreePrinter:
             return f"{item}^{count}"
         if isinstance(node, syntax.TupleNode):
             return self._tuple(node)
+        if isinstance(node, syntax.Name):
+            return self._name(node)
         return self.expression(node, _SUM)
 
     def _tuple(self, node: syntax.TupleNode) -> str:
@@ -257,7 +263,8 @@ class TreePrinter:
             case syntax.Literal():
                 return node.spelling or print_atom(node.value)
             case syntax.Name():
-                return self._name(node)
+                text = self._name(node)
+                return f"({text})" if node.text in self.values and node.text in self._tuples else text
             case syntax.TupleNode():
                 return f"({self._tuple(node)})"
             case syntax.ListNode():

@@ -76,6 +76,19 @@ def test_captured_values_stand_in_for_their_names() -> None:
     assert print_rule(rule) == "replace-one y::string by 5:y, (replace x by x)"
 
 
+def test_a_captured_tuple_is_read_back_as_one() -> None:
+    """It stands in parentheses where it is a part of something else, in a condition and in another tuple."""
+    text = "<(1 : A), replace-one x::tuple by (replace-one y by B : x, x, <x>, (x, 2) if y < x)>"
+    solution = solvent.hocl.parse(text).solution()
+    solvent.hocl.react(solution)
+    (rule,) = solution
+    assert isinstance(rule, Rule)
+    assert print_rule(rule) == "replace-one y by B:(1:A), 1:A, <1:A>, (1:A, 2) if y < (1:A)"
+    (again,) = solvent.hocl.parse(f"<({print_rule(rule)})>").solution()
+    assert isinstance(again, Rule)
+    assert print_rule(again) == print_rule(rule)
+
+
 def test_deep_solutions_are_printed_in_time_that_grows_with_their_size() -> None:
     """What stands inside many solutions is not sorted once for each of them."""
 
