@@ -68,7 +68,8 @@ class Deaf(Agent):
     def _look_after_lapse(self) -> None:
         self._lapses = self._heartbeat.lapses
 
-    def _keep(self, touched: Any) -> None:
+    def keep(self, touched: Any) -> None:
+        """Append also where the store refuses it."""
         for place in touched:
             for one in place.appends():
                 try:
@@ -82,11 +83,12 @@ class Deaf(Agent):
 class Hasty(Agent):
     """Broken: makes calls before the journal says so."""
 
-    def _keep(self, touched: Any) -> None:
-        for place in touched:
-            place.go()
+    def keep(self, touched: Any) -> None:
+        """Make the calls first."""
+        for shard in touched:
+            shard.begin_calls()
         time.sleep(0.1)
-        super()._keep(touched)
+        super().keep(touched)
 
 
 class Heedless(Agent):
