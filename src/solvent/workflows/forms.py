@@ -10,14 +10,15 @@ What an alternative can change is *replaceable*: a solution of its own, which ca
 - whatever takes, at once or over others, the result of a task that is replaced or replaces another: it can be called
   off, and its own result with it.
 
-What joins, splits, repeats, waits or cancels is a *gate* that stays, and instances that come and go
-(`rules/patterns.hocl`). So is a task without such words if it may start more than once, may be cancelled, hears of ways
-that are not taken, is offered something or part of a milestone, or passes to one whose tokens carry a number.
+A task that joins, splits, repeats, waits or cancels is a *gate*: the gate stays, and makes an instance for each start
+(`rules/patterns.hocl`). A task without such keywords is a gate, too, if it may start more than once, may be cancelled,
+hears of ways that are not taken, is offered something, belongs to a milestone, or passes to a task whose tokens carry a
+number. In a workflow with rules of the user's own every task is a gate.
 
-An alternative that would change a gate cannot move it. Its task becomes a gate, too, and the other service is called
-inside the instance (*swapped*), which is possible for one task in the place of another.
+An alternative cannot call off what a gate has already received. If it reaches a gate, its task becomes a gate as well,
+and the instance calls the other service (*swapped*). This works only for one task in the place of another.
 
-The forms do not see the difference: a result is passed as `PASS : to : from : run : value` by each of them.
+Tasks of different forms work together: each passes a result as `PASS : to : from : run : value`.
 """
 
 from __future__ import annotations
@@ -146,6 +147,9 @@ def _original(name: str, stands_for: Mapping[str, str]) -> str:
 def _gates(workflow: Workflow, relations: Relations) -> set[str]:
     """Return the tasks that cannot be flat, whatever alternatives there are."""
     paths = relations.paths
+    if workflow.patterns:
+        # Rules of the user's own may look at the gate of any task.
+        return set(paths.sources)
     tokens = _Tokens(relations)
     numbered = relations.cancelled | paths.numbered.keys()
     around = {name for during, one in relations.milestones for name in (*during, one)}

@@ -1,15 +1,15 @@
-"""Who concerns whom in a controlled workflow: the tasks that a task may address, and those that rules join.
+"""How the tasks of a workflow with control flow depend on each other.
 
-`Relations` says of each task whom it may pass to, skip, cancel or signal. What one rule takes together must lie in one
-solution, so `joined` yields the tasks of which that is true (`rules/patterns.hocl`, `rules/instances.hocl`):
+`Relations.addressed_by` returns the tasks that a task may pass to, skip, cancel or signal: these get messages. The
+molecules that one rule takes must be in one solution, so `joined` yields tasks that must share a shard, because of
+these rules of `rules/patterns.hocl` and `rules/instances.hocl`:
 
-    start_*_locked           those that take a lock; who gives it back sends it there
+    start_*_locked           the tasks that take a lock; a task that only gives it back sends it there
     start_*_offer, lose*     the rivals of a deferred choice
     prepareReach, *_during   the three tasks of a milestone
-    mi_complete*             who completes, and what it completes
-    *Dated, dateAgain        a task that may be cancelled, and all that pass or skip to it
-    *CancelDated             a task that may be cancelled, and all that it cancels itself
-    wa_swap*                 a task and what stands in for it: they are called in one instance
+    mi_complete*             a task that completes others, and those
+    *Dated, dateAgain        a task that may be cancelled, and all tasks that pass or skip to it
+    *CancelDated             a task that may be cancelled, and all tasks that it cancels itself
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLAIN = Control()
 
 
 class Relations:
-    """Who concerns whom."""
+    """How tasks depend on each other."""
 
     def __init__(self, workflow: Workflow, paths: Paths) -> None:
         self.paths = paths
@@ -42,7 +42,7 @@ class Relations:
         self.milestones = [
             (control.during, name) for name, control in self.control.items() if control.during is not None
         ]
-        #: The tasks that are offered something, each with who offers it.
+        #: The tasks that are offered something, each with the task that offers it.
         self.offered = {
             later: name
             for name, control in self.control.items()
@@ -60,7 +60,7 @@ class Relations:
         )
 
     def takers(self) -> dict[str, list[str]]:
-        """Return the tasks that take each lock; those that give it back, where nobody takes it."""
+        """Return the tasks that take each lock; of a lock that no task takes, those that give it back."""
         taking: dict[str, list[str]] = {}
         giving: dict[str, list[str]] = {}
         for name, control in self.control.items():

@@ -115,6 +115,13 @@ def test_only_what_control_flow_touches_is_a_gate(
     assert (found.gates, found.replaceable) == (frozenset(gates), frozenset())
 
 
+def test_with_rules_of_the_users_own_every_task_is_a_gate() -> None:
+    """They may look at the gate of any task."""
+    plain = controlled({"C": Control(join="majority")}, A="", B="", C="AB", D="C")
+    found = forms_of(replace(plain, patterns={"majority": "majority.hocl"}))
+    assert found.gates == set("ABCD")
+
+
 def test_an_alternative_that_touches_no_gate_moves_tasks() -> None:
     """It may replace several tasks, also in a workflow with control flow elsewhere."""
     several = Alternative("a", {"B": "S", "C": "T"})
