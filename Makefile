@@ -6,6 +6,9 @@
 
 PYTHON       ?= python3
 FUZZ_SECONDS ?= 60
+# How much `make soak` does, as a multiple of what takes less than an hour; and the seeds of this run.
+SOAK         ?= 1
+SOAK_SEED    := $(or $(SOAK_SEED),$(shell date +%s))
 # How many processes share the tests; 0 is none but the one that was started. Tests wait for others now and then, so one
 # more than there are processors keeps all of these busy.
 JOBS         ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -117,8 +120,9 @@ bench-agents: $(VENV)/.installed  ## run workflows by agents around a store; com
 faults: $(VENV)/.installed  ## kill, stop and cut off agents and servers, and count what came of it
 	@$(BIN)/python -m bench.agents.faults
 
-soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs
-	@$(TEST) tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak
+soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs (SOAK=1)
+	@echo "SOAK=$(SOAK) SOAK_SEED=$(SOAK_SEED)"
+	@SOAK=$(SOAK) SOAK_SEED=$(SOAK_SEED) $(TEST) tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak
 
 fuzz: $(VENV)/.fuzz  ## fuzz the parser, guided by coverage (FUZZ_SECONDS=60)
 	@$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$(FUZZ_SECONDS)

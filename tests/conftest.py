@@ -15,12 +15,14 @@ import signal
 import hypothesis
 import pytest
 
+from tests.soak_size import scaled
+
 # A shell lets what it starts in the background ignore Ctrl-C, and so would all that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Examples that are the same every time show most with the first of them.
 hypothesis.settings.register_profile("repeatable", max_examples=60, derandomize=True, deadline=None, print_blob=True)
-hypothesis.settings.register_profile("soak", max_examples=10_000, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("soak", max_examples=scaled(2_000), deadline=None, print_blob=True)
 hypothesis.settings.load_profile("repeatable")
 
 

@@ -9,6 +9,7 @@ import pytest
 from solvent.errors import SolventError
 from solvent_lab.broken.handover import PARTS
 from tests.simulation.handover_parts import counted
+from tests.soak_size import fresh_seeds
 
 if TYPE_CHECKING:
     from solvent.protocols.handover.machine import Process
@@ -47,7 +48,7 @@ def test_every_broken_one_is_tried() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 500))
+@pytest.mark.parametrize("seed", fresh_seeds(80))
 def test_no_count_is_lost_in_many_runs(seed: int) -> None:
     """The same, longer, with more processes."""
     assert counted(seed, 14 + seed % 12, during_ms=6_000).granted >= 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.simulation.handover_storm import storm
+from tests.soak_size import fresh_seeds
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -19,7 +20,7 @@ def test_a_space_comes_through_a_storm(seed: int) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 300))
+@pytest.mark.parametrize("seed", fresh_seeds(40))
 def test_a_space_comes_through_many_storms(seed: int) -> None:
     """The same for longer, with more processes; where too few are left to be sure of the others, they do wait."""
     weather = storm(seed, 6 + seed % 15)

@@ -13,6 +13,7 @@ from solvent_lab.models.talker import TALK_INVARIANTS, Heard, Say, Talker, every
 from solvent_lab.simulator.environment import Ending, Environment
 from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
+from tests.soak_size import fresh_seeds
 
 STORM = Faults(
     min_latency_ms=1,
@@ -63,8 +64,8 @@ def test_nothing_is_sent_again_where_nothing_is_lost() -> None:
 
 @pytest.mark.soak
 def test_words_come_through_every_fault_for_many_seeds() -> None:
-    """The same for three hundred seeds."""
-    for seed in range(100, 400):
+    """The same for hundreds of seeds."""
+    for seed in fresh_seeds(300):
         run = _run(seed, STORM)
         assert run.run(max_ms=60_000) is Ending.QUIET, seed
         assert everything_is_heard(run.world), seed

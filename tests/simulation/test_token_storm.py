@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.simulation.token_storm import MANY, storm
+from tests.soak_size import fresh_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,14 +35,14 @@ def test_many_nodes_in_a_storm() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", fresh_seeds(8))
 def test_a_thousand_nodes_in_a_storm(seed: int) -> None:
     """So do a thousand."""
     assert storm(seed, 1_000, **MANY).counts.crashes
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1_000, 2_000))
+@pytest.mark.parametrize("seed", fresh_seeds(200))
 def test_few_nodes_in_many_storms(seed: int) -> None:
     """However often one tries."""
     storm(seed, 3 + seed % 8)

@@ -1,8 +1,7 @@
-"""Two hundred interrupted runs of workflows, by hand: `make soak`; `INTERRUPTS` says how many."""
+"""Two hundred interrupted runs of workflows, by hand: `make soak`."""
 
 from __future__ import annotations
 
-import os
 import random
 from itertools import cycle, islice, product
 from statistics import median
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.live.interrupting import HOWS, KINDS, command, interrupt, is_in_order, put_files
+from tests.soak_size import scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.soak
 
-INTERRUPTS = int(os.environ.get("INTERRUPTS", "200"))
+INTERRUPTS = scaled(200)
 
 
 def test_every_interrupted_run_ends(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """Thousands of random nestings of patterns, by hand: `make soak`.
 
-The seeds are fresh each time; `NESTING_SEEDS=1000:9000` names them, `NESTING_RUNS` how many they are. A failure says
+The seeds are fresh each time; `NESTING_SEEDS=1000:9000` names them. A failure says
 which one it was and how to replay it.
 """
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
@@ -15,12 +14,13 @@ from solvent.runs.exploring import explore_workflow
 from tests.property.pattern_parts import step
 from tests.property.pattern_random import nesting, seeds_from
 from tests.property.test_pattern_orders import small
+from tests.soak_size import scaled
 
 pytestmark = pytest.mark.soak
 
 START = random.Random().randrange(10**9)
-RUNS = range(START, START + int(os.environ.get("NESTING_RUNS", "3000")))
-EXPLORED = range(START, START + int(os.environ.get("NESTING_RUNS", "3000")) // 20)
+RUNS = range(START, START + scaled(1_000))
+EXPLORED = range(START, START + scaled(50))
 MAX_STATES = 500
 
 
