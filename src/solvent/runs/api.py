@@ -52,8 +52,8 @@ def run(
     - `folder`: where the files that the workflow names are; the current folder by default.
     - `signals`: signals from outside, each with the seconds from the start, the name and the value.
     - `max_seconds`: stop after that time.
-    - `watch`: called with each `Event`.
-    - `should_stop`: called now and then; the run stops when it returns true.
+    - `watch`: called with each `Event`, one at a time, from any thread of the run.
+    - `should_stop`: called now and then, likewise; the run stops when it returns true.
 
     A failed task raises nothing: the report has it, beside all that was finished.
 

@@ -4,12 +4,20 @@ It is the owner of a host (see `host`) with one execution, and of what an agent 
 that come at a time, and the report. Where the run is recorded, a commit takes longer than a task's reactions: all
 answers that have come meanwhile are noted together. And only calls that can run soon are noted and made: of the others
 nothing is written, so whoever resumes the run knows that they were never begun.
+
+Turns are taken by one thread at a time, not always the same: a worker thread whose call has ended takes the next one
+itself, and often makes the call that follows. To wake another thread for each would take longer than both: a chain of
+10,000 tasks that do nothing took four times as long (`bench.workflow`). The thread that called `run` takes turns when
+answers come from elsewhere (processes, coroutines, timers) or faster than one worker can take them, and looks at
+limits and signals. All of them run in the context (`contextvars`) of that thread.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,6 +33,7 @@ from solvent.runs.journal import MemoryJournal
 from solvent.runs.kinds import makers_at
 from solvent.runs.resources import lender_of, while_lending
 from solvent.services import Caller
+from solvent.services.threads import is_before
 from solvent.workflows.formats.python.import_guard import refuse_run_while_importing
 from solvent.workflows.translate import concretise, foreign
 
@@ -78,7 +87,7 @@ class EmbeddedRun:
         self._host = Host(self)
         self.execution = Execution(
             concrete,
-            answers=self._host.came,
+            answers=self,
             journal=MemoryJournal() if journal is None else journal,
             signals=signals,
             folder=folder,
@@ -94,6 +103,15 @@ class EmbeddedRun:
         self._began = 0.0
         self._is_interrupted = False
         self._queue: CallQueue | None = None
+        # Whose turn it is; changed and read by the thread that has it.
+        self._turn = threading.Lock()
+        self._is_over = False
+        # What ended a turn of a worker thread, and with it the run.
+        self._error: BaseException | None = None
+        self._context = copy_context()
+        self._has_jobs: Callable[[], int] = int
+        # One object: a worker thread is asked whether it calls it.
+        self._after = self._go_on_after_call
 
     @property
     def solution(self) -> Solution:
@@ -114,6 +132,7 @@ class EmbeddedRun:
         """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
         refuse_run_while_importing()
         self._began = time.perf_counter()
+        self._context = copy_context()
         execution, report = self.execution, self.report
         with few_collections():
             with while_lending(self._lender, report), self._calling() as caller, bound(execution), deep_stack():
@@ -126,46 +145,101 @@ class EmbeddedRun:
                     report.error = error
                 finally:
                     caller.prepare_close()
-                    self._bring_back()
+                    self._is_over = True
+                    with self._turn:
+                        self._bring_back()
             return execution.finish()
 
     @contextmanager
     def _calling(self) -> Iterator[Caller]:
-        with self._caller() as caller:
+        with self._caller(after=self._after) as caller:
+            self._has_jobs = caller.threads.count_waiting
             if self.execution.journal.is_kept and caller.executor is None:
                 self._queue = CallQueue(self.execution.workflow.services, caller)
                 self.execution.calls.room = self._queue
             yield caller
 
     def _go_on(self) -> None:
-        execution = self.execution
-        touched: Touched = {execution: None}
-        while not execution.report.ended_by:
-            self._host.do(touched)
-            if not execution.calls.out and not execution.signals.are_awaited(execution.solution):
-                return
-            self._wait(touched)
-
-    def _wait(self, touched: Touched) -> None:
-        """Wait until something has come, and take it; or until calls that wait may be made by now."""
-        while True:
+        """Take turns until the run is over; others may take some."""
+        came = self._host.came
+        with self._turn:
+            self._do()
+        while not self._is_over:
             if self._must_stop():
-                raise Stopped
-            if self._take(touched) or self.execution.calls.waiting:
-                return
+                self._stop()
+            seconds = LOOK_EVERY
+            # Another thread has its turn: should that last, limits are looked at meanwhile.
+            if self._turn.acquire(timeout=LOOK_EVERY):
+                try:
+                    seconds = self._take_turn()
+                finally:
+                    self._turn.release()
+            if seconds and not self._is_over:
+                came.wait(seconds)
+        if self._error is not None:
+            raise self._error
 
-    def _take(self, touched: Touched) -> bool:
-        """Take the answers that come within a moment, or the next signal; tell whether there was any."""
+    def _stop(self) -> None:
+        """Raise `Stopped`, unless the run was over by then."""
+        with self._turn:
+            if self._is_over:
+                return
+            self._is_over = True
+        raise Stopped
+
+    def _take_turn(self) -> float:
+        """Do what has to be done by now; return how many seconds there may be nothing, if nothing comes."""
         execution, seconds = self.execution, LOOK_EVERY
+        if self._is_over:
+            return 0
         # While a call is repeated the past is not over, and it may have the next signal.
         due = execution.signals.next_at() if execution.calls.awaited is None else None
         if due is not None:
             left = due - execution.seconds
             if left <= 0:
                 execution.signal(*execution.signals.pop())
-                return True
+                self._do()
+                return 0
             seconds = min(left, seconds)
-        return self._host.take(seconds, touched)
+        # Calls that wait for room may have it by now.
+        if self._host.take(0, {}) or execution.calls.waiting:
+            self._do()
+        return seconds if self._host.came.empty() else 0
+
+    def _do(self) -> None:
+        """Do what follows from what was taken."""
+        execution = self.execution
+        self._host.do({execution: None})
+        is_waiting = execution.calls.out or execution.signals.are_awaited(execution.solution)
+        self._is_over = bool(execution.report.ended_by) or not is_waiting
+
+    def put(self, answer: Answer | Again) -> None:
+        """Take the answer of a call, from any thread."""
+        if is_before(self._after):
+            self._host.came.leave(answer)
+        else:
+            self._host.came.put(answer)
+
+    def _go_on_after_call(self) -> None:
+        """Take turns in a worker thread whose call has ended, unless another thread has its turn: that one goes on."""
+        came, turn = self._host.came, self._turn
+        while not came.empty() and turn.acquire(blocking=False):
+            try:
+                if self._is_over:
+                    return
+                self._context.run(self._take_answers)
+            except BaseException as error:  # noqa: BLE001 - the thread that called `run` raises it
+                self._error, self._is_over = error, True
+            finally:
+                turn.release()
+            if self._is_over or self._has_jobs():
+                # The end is noticed by the thread that waits for it; and this one has a call to make.
+                came.wake()
+                return
+
+    def _take_answers(self) -> None:
+        if self._host.take(0, {}):
+            self._do()
 
     # --- What the host asks.
 

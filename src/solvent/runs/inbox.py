@@ -29,8 +29,16 @@ class Inbox(Generic[Item]):
         self._mark.acquire()
 
     def put(self, item: Item) -> None:
-        """Add something; also a handler of a signal may."""
+        """Add something, and wake the reader; also a handler of a signal may."""
         self._items.append(item)
+        self.wake()
+
+    def leave(self, item: Item) -> None:
+        """Add something that this thread takes itself, or wakes the reader for."""
+        self._items.append(item)
+
+    def wake(self) -> None:
+        """Wake the reader, if it waits."""
         if self._mark.locked():
             # Another thread may do so at the same moment.
             with suppress(RuntimeError):
@@ -46,6 +54,11 @@ class Inbox(Generic[Item]):
                 left = -1.0 if end is None else max(0.0, end - monotonic())
                 if not self._mark.acquire(timeout=left) and not self._items:
                     raise Empty from None
+
+    def wait(self, timeout: float) -> None:
+        """Wait until there is something, the reader is woken, or so many seconds have passed."""
+        if not self._items:
+            self._mark.acquire(timeout=timeout)
 
     def empty(self) -> bool:
         """Tell whether there is nothing to take."""

@@ -77,10 +77,12 @@ class Caller:
         may_begin: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
         gates: Gates | None = None,
+        after: Callable[[], None] | None = None,
     ) -> None:
         """Any thread calls `may_begin` before a call begins; while it returns false, calls wait.
 
-        With `gates`, limits of concurrency and rate hold for all callers that share them.
+        A worker thread calls `after` when a call has ended there (see `threads`). With `gates`, limits of
+        concurrency and rate hold for all callers that share them.
         """
         self.folder = folder
         self._gates = gates
@@ -90,7 +92,7 @@ class Caller:
         self.executor = executor
         self.clock = Clock()
         self.loop = Loop()
-        self.threads = Threads(jobs, may_begin)
+        self.threads = Threads(jobs, may_begin, after)
         self._pools = [self.threads]
         self._farewells: list[Callable[[], None]] = []
         # A pool that is passed in serves further runs after this one.

@@ -11,6 +11,10 @@ up: the outcome is reported at once, another thread takes its place, and the old
 most `MAX_GIVEN_UP` threads may remain like that; beyond it every call fails at once and says why.
 
 Exactly one outcome: the callback is in a list of one, and only the thread that pops it (`list.pop` is atomic) calls it.
+
+Waking another thread takes longer than a small function. So whoever starts calls may have `after` called in the thread
+that has made one, when its outcome is reported and the thread is free: it can go on there with what follows, and the
+thread finds the next job in the queue without anybody being woken.
 """
 
 from __future__ import annotations
@@ -35,6 +39,14 @@ if TYPE_CHECKING:
 MAX_GIVEN_UP = 1_000
 LOOK_SECONDS = 0.05
 """How often to look for calls to cancel while the threads end, and whether calls may begin."""
+
+
+_thread = threading.local()
+
+
+def is_before(after: Callable[[], None]) -> bool:
+    """Return whether this is a worker thread that calls `after` when its job has ended."""
+    return getattr(_thread, "after", None) == after
 
 
 def default_jobs() -> int:
@@ -162,10 +174,16 @@ class KnownSingle(Single):
 class Threads:
     """A pool of worker threads."""
 
-    def __init__(self, jobs: int | None = None, may_begin: Callable[[], bool] | None = None) -> None:
-        """`may_begin` is called before each job; while it returns false, jobs wait."""
+    def __init__(
+        self,
+        jobs: int | None = None,
+        may_begin: Callable[[], bool] | None = None,
+        after: Callable[[], None] | None = None,
+    ) -> None:
+        """`may_begin` is called before each job; while it returns false, jobs wait. `after` must not raise."""
         self.jobs = jobs or default_jobs()
         self._may_begin = may_begin
+        self._after = after
         self.refusal: str | None = None
         self._queue: SimpleQueue[ThreadJob | None] = SimpleQueue()
         self._idle: deque[None] = deque(maxlen=self.jobs)
@@ -174,9 +192,8 @@ class Threads:
         self._given_up = 0
         self._lock = threading.Lock()
 
-    @property
-    def waiting(self) -> int:
-        """How many jobs wait for a thread, roughly."""
+    def count_waiting(self) -> int:
+        """Return how many jobs wait for a thread, roughly."""
         return self._queue.qsize()
 
     def put(self, job: ThreadJob) -> None:
@@ -268,8 +285,9 @@ class Threads:
 
     def _work(self, seat: Seat) -> None:
         """Run jobs until the pool closes or the seat is given up."""
-        get, idle, note, may_begin = self._queue.get, self._idle, CURRENT.set, self._may_begin
+        get, idle, note, may_begin, after = self._queue.get, self._idle, CURRENT.set, self._may_begin, self._after
         home = os.getpid()
+        _thread.after = after
         while (job := get()) is not None:
             # First the seat, then the question: a thread that cancels the job finds its seat, or the job does not
             # begin.
@@ -285,7 +303,10 @@ class Threads:
                 self._leave()
                 return
             del job  # A waiting thread must not keep arguments and results alive.
+            # Before `after`: the first job that it puts is for this thread.
             idle.append(None)
+            if after is not None:
+                after()
         if seat.given_up:
             # Given up just after its job had ended: the end mark it took was meant for another thread.
             self._queue.put(None)
@@ -315,4 +336,4 @@ def _run(job: ThreadJob, home: int) -> None:
         report_fault()
 
 
-__all__ = ["KnownSingle", "Seat", "Single", "ThreadJob", "Threads", "default_jobs", "report_fault"]
+__all__ = ["KnownSingle", "Seat", "Single", "ThreadJob", "Threads", "default_jobs", "is_before", "report_fault"]

@@ -270,4 +270,5 @@ def test_rounds_of_a_loop_leave_nothing_behind(what: str) -> None:
             ]  # fmt: skip
         return flow(first, *tasks, functions={"more": lambda n: n + 1})
 
-    assert left_after(loop(30)) == left_after(loop(3))
+    # The last result of `Slow` stays, if it was ever faster than what cancels it.
+    assert left_after(loop(30)) <= left_after(loop(3)) + (what == "cancelling")

@@ -185,7 +185,7 @@ class HostedRun:
     @property
     def waiting(self) -> int:
         """How many calls are ready, or wait for a thread."""
-        found = 0 if self._caller is None else self._caller.threads.waiting
+        found = 0 if self._caller is None else self._caller.threads.count_waiting()
         return found if self.calls is None else found + self.calls.waiting
 
     def admit(self) -> set[Execution]:
