@@ -8,6 +8,7 @@ and livelocks are sought in the `graph`.
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -69,11 +70,14 @@ class Result:
 def check(model: Model, *, max_states: int = MAX_STATES, should_stop: Callable[[int], bool] | None = None) -> Result:
     """Try every order of events of a model; `should_stop(states)` is called now and then."""
     started = time.perf_counter()
-    search = _Search(model, max_states, should_stop)
-    verdict = search.run()
-    if verdict is Verdict.HOLDS and model.goal is not None:
-        search.look_for_traps()
-    violations = tuple(search.retraced())
+    with ExitStack() as applied:
+        for variant in model.variants:
+            applied.enter_context(variant.applied())
+        search = _Search(model, max_states, should_stop)
+        verdict = search.run()
+        if verdict is Verdict.HOLDS and model.goal is not None:
+            search.look_for_traps()
+        violations = tuple(search.retraced())
     graph = search.graph
     return Result(
         verdict=Verdict.VIOLATED if violations else verdict,

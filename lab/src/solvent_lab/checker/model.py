@@ -46,6 +46,7 @@ from solvent_lab.checker.world import World
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Machine, NodeId
+    from solvent_lab.variants import Variant
 
 Invariant: TypeAlias = Callable[[World], bool | str | None]
 """A function named as a sentence: None or True if the world is as the name says, else False or what is wrong."""
@@ -158,6 +159,8 @@ class Model:
 
     names: tuple[str, ...] = ()
     """Names of the nodes in diagrams; n0, n1, ... unless given."""
+    variants: tuple[Variant, ...] = ()
+    """Functions of the machines that are replaced while the model is explored."""
 
 
 __all__ = ["Asking", "Crashes", "Invariant", "Model", "Network", "Order", "Timers", "forget", "no_answers"]

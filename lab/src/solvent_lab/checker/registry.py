@@ -8,10 +8,12 @@ Modules are imported when they are asked for.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from solvent_lab.variants import Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +39,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_Machine = TypeVar("_Machine", bound=type)
+_Fault = TypeVar("_Fault", bound=type | Variant)
 
 
 @dataclass(frozen=True)
@@ -66,24 +68,33 @@ def models_of(protocol: str) -> Models:
 
 
 class Variants(dict[str, "Callable[[], Model]"]):
-    """Models with one known fault each, by name; the faults are classes that override a part of a machine."""
+    """Models with one known fault each, by name."""
 
     def add(
         self, build: Callable[..., Model], *arguments: Any, name: str = "", into: str = "machine", **options: Any
-    ) -> Callable[[_Machine], _Machine]:
-        """Add the model that `build` makes with the decorated class as its argument `into`.
+    ) -> Callable[[_Fault], _Fault]:
+        """Add the model that `build` makes, with the decorated fault: a variant of the protocol's functions.
 
-        The model is named after the class (`KeepsIt`: "keeps-it") unless it is given a name, and its title is the
-        first line of the class's docstring.
+        The model is named after the variant (`keeps_it`: "keeps-it") unless it is given a name, and has its title. A
+        fault can be a class instead that overrides a part of a machine; `build` takes it as its argument `into`.
         """
 
-        def register(machine: _Machine) -> _Machine:
-            title = (machine.__doc__ or "").partition("\n")[0].rstrip(".")
-            key = name or re.sub(r"(?<!^)(?=[A-Z])", "-", machine.__name__).lower()
-            self[key] = partial(build, *arguments, **{into: machine, "title": title}, **options)
-            return machine
+        def register(fault: _Fault) -> _Fault:
+            if isinstance(fault, Variant):
+                made = partial(_varied, fault, build, *arguments, **options)
+                self[name or fault.name.replace("_", "-")] = made
+                return fault
+            title = (fault.__doc__ or "").partition("\n")[0].rstrip(".")
+            key = name or re.sub(r"(?<!^)(?=[A-Z])", "-", fault.__name__).lower()
+            self[key] = partial(build, *arguments, **{into: fault, "title": title}, **options)
+            return fault
 
         return register
+
+
+def _varied(variant: Variant, build: Callable[..., Model], *arguments: Any, **options: Any) -> Model:
+    model = build(*arguments, **options)
+    return replace(model, title=variant.title, variants=(*model.variants, variant))
 
 
 __all__ = ["Models", "Variants", "models_of", "protocols"]
