@@ -27,7 +27,7 @@ from bench.options import read_options
 from bench.report import console_for_output
 from bench.workflow.graphs import Graph, evaluate, make_layers
 from solvent.runs.agents.shards import submit
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.registry import existing, key_of
 from solvent.store import open_store
 from solvent.workflows.model import Result, Service, Task, Value, Workflow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.runs.causality import violations
-from solvent.runs.exploring import Counts, Orders
+from solvent.runs.exploration import Counts, Orders
 from tests.cli.command import solvent
 from tests.patterns.catalogue import FOLDER, Example, examples, statements_of, workflow_in
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, RecordProblem, SolventError
-from solvent.runs.agents import Agent, ending, submit
+from solvent.runs.agents import Agent, submit, termination
 from solvent.runs.agents.offers import Offers
 from solvent.runs.execution import Execution
 from solvent.runs.journal import StoredJournal
@@ -131,7 +131,7 @@ class Undone(Agent):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        setattr(ending, "end", lambda *_: signal.raise_signal(signal.SIGKILL))  # noqa: B010 - a function is replaced
+        setattr(termination, "end", lambda *_: signal.raise_signal(signal.SIGKILL))  # noqa: B010 - a function is replaced
 
 
 class Unsaid(Agent):

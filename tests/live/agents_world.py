@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from solvent.runs.agents import submit
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.embedded import run_workflow
 from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallLost, CallStarted, ShardTaken
 from solvent.runs.journal import read_journal

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from solvent.runs.agents.looking import see_run
+from solvent.runs.agents.status import see_run
 from solvent.runs.events import CallStarted, ShardTaken
 from solvent.store.leases import AGENTS
 from solvent.workflows.model import Alternative, Result, Task, Value, Workflow

@@ -10,7 +10,7 @@ import pytest
 from solvent.errors import StoreError
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.events import CallStarted, ShardTaken
 from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.registry import existing, journal_of

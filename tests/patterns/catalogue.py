@@ -24,7 +24,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from solvent.runs.embedded import run_workflow
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from solvent.runs.kinds import workflow_of
 from solvent.services.python import function_of
 from solvent.workflows.checks import check
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from solvent.runs.exploring import Orders
+    from solvent.runs.exploration import Orders
     from solvent.workflows.model import Service, Workflow
 
 FOLDER = ROOT / "examples" / "patterns"

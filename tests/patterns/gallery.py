@@ -19,7 +19,7 @@ from solvent.lang.molecule import Symbol
 from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
 from solvent.runs.causality import violations
-from solvent.runs.exploring import gated
+from solvent.runs.exploration import gated
 from solvent.workflows.diagram import svg
 from solvent.workflows.formats.yaml.writer import plain_control
 from solvent.workflows.model import Control

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.lang.solution import Solution
 from solvent.runs import messages
-from solvent.runs.closing import merged
+from solvent.runs.closed_shards import merged
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.journal import StoredJournal

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent.runs.causality import violations
-from solvent.runs.exploring import counts_of, gated
+from solvent.runs.exploration import counts_of, gated
 from solvent.store import open_store
 from tests.patterns.catalogue import (
     FOLDER,
@@ -41,7 +41,7 @@ from tests.repo.project import name_in_project
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.runs.exploring import Counts
+    from solvent.runs.exploration import Counts
     from solvent.runs.report import Report
     from solvent.store import Store
     from solvent.workflows.model import Workflow

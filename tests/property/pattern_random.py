@@ -16,7 +16,7 @@ from tests.property.pattern_parts import LOG, Builder, Meaning
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.runs.exploring import Orders
+    from solvent.runs.exploration import Orders
     from solvent.runs.report import Report
     from solvent.workflows.model import Workflow
     from tests.property.pattern_blocks import Block

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from tests.property.pattern_parts import step
 from tests.property.pattern_random import Nesting, nesting, seeds_from
 

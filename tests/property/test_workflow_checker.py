@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from solvent.runs.exploring import Orders, explore_workflow
+from solvent.runs.exploration import Orders, explore_workflow
 from solvent.workflows.checks import check
 from solvent.workflows.doubts import workflow_doubts
 from solvent.workflows.model import Arrived, Control, Many, Route, Service, Task, Test, Value, Workflow

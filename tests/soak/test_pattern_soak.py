@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from tests.property.pattern_parts import step
 from tests.property.pattern_random import nesting, seeds_from
 from tests.property.test_pattern_orders import small

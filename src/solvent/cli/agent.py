@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from solvent.runs.agents.agent import Agent
     from solvent.runs.agents.offers import Offers
-    from solvent.runs.agents.telling import Told
+    from solvent.runs.agents.log import Told
     from solvent.runs.observing.agent import AgentMetrics
     from solvent.runs.observing.tracing import RunTrace
     from solvent.runs.registry import RunRecord

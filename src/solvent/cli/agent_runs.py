@@ -14,11 +14,11 @@ from solvent.cli.report import write_report
 from solvent.cli.secrecy import shown
 from solvent.errors import INTERRUPTED, AgentProblem, StoreError, WorkflowFailed
 from solvent.runs.agents.lacking import lacking, needs_of
-from solvent.runs.agents.looking import who_goes_on
+from solvent.runs.agents.status import who_goes_on
 from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
 from solvent.runs.agents.shards import shards_of
-from solvent.runs.agents.troubles import Doubts, room_problem
-from solvent.runs.closing import report_of
+from solvent.runs.agents.store_outage import Doubts, room_problem
+from solvent.runs.closed_shards import report_of
 from solvent.runs.projection import Adaptation, CallChanged, Follower
 from solvent.runs.registry import FINISHED, existing, workflow_of
 from solvent.runs.report import Event, Report

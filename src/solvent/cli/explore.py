@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from solvent.engine.trace import Record
     from solvent.hocl.program import Program
     from solvent.lang.functions import Functions
-    from solvent.runs.exploring import Orders
+    from solvent.runs.exploration import Orders
     from solvent.workflows.model import Workflow
 
 _FINALS_SHOWN = 10
@@ -118,7 +118,7 @@ def explored_states(
 
 def explored_orders(workflow: Workflow, folder: Path, options: Namespace) -> tuple[Orders, Callable[[], int]]:
     """Return the orders of a workflow, and a function as `explored_states` does."""
-    from solvent.runs.exploring import Orders, explore_workflow
+    from solvent.runs.exploration import Orders, explore_workflow
 
     found = Orders()
     with Watch(lambda: len(found.states), noun="states") as watch, prints_to_standard_error():

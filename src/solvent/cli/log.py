@@ -17,7 +17,7 @@ from solvent.cli.secrecy import shown
 from solvent.services.observer import CallSeen
 
 if TYPE_CHECKING:
-    from solvent.runs.agents.telling import Told
+    from solvent.runs.agents.log import Told
     from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Failure
     from solvent.services.observer import CallObserver

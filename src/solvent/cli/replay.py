@@ -14,7 +14,7 @@ from solvent.cli.run_workflow import Tracer, exit_code
 from solvent.cli.workflows import folder_of
 from solvent.errors import AgentProblem, RecordProblem
 from solvent.runs.agents.offers import Offers
-from solvent.runs.closing import difference
+from solvent.runs.closed_shards import difference
 from solvent.runs.projection import view_of
 from solvent.runs.registry import workflow_of
 from solvent.runs.replay import Replay, refuse_code

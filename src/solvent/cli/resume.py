@@ -79,7 +79,7 @@ def parser() -> ArgumentParser:
 
 def _with_agents(store: Store, record: RunRecord, options: Namespace) -> RunRecord:
     """Let agents continue a run that one process has begun, with the services of its file."""
-    from solvent.runs.agents.submitting import hand_to_agents
+    from solvent.runs.agents.submission import hand_to_agents
     from solvent.runs.registry import tell_agents
 
     # The file may be in another folder than this one.

@@ -43,7 +43,7 @@ def run_by_agents(options: Namespace) -> int:
     """Start agents on this machine, submit a workflow, watch it, and print its results."""
     refuse(options, _ALONE, "cannot be used with --agents")
     checked_ttl(options.ttl)
-    from solvent.runs.agents.submitting import give_to_agents
+    from solvent.runs.agents.submission import give_to_agents
     from solvent.runs.registry import new_name
 
     if not is_workflow(options.file):

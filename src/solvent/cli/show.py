@@ -93,7 +93,7 @@ def _states(options: Namespace) -> tuple[Graph, int]:
 def _orders(options: Namespace) -> tuple[Graph, int]:
     """Explore a workflow."""
     from solvent.cli.explore import explored_orders
-    from solvent.runs.picturing import graph_of_orders
+    from solvent.runs.state_graph import graph_of_orders
 
     workflow, folder = load_workflow(options.file, scale=options.scale)
     options.max_states = options.max_states or _MAX_STATES

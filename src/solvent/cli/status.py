@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from solvent.cli.render import Piece
-    from solvent.runs.agents.looking import RunSeen
+    from solvent.runs.agents.status import RunSeen
     from solvent.runs.nodes.shared import Seen
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
@@ -102,7 +102,7 @@ def _write_rows(found: list[tuple[dict[str, Any], str]]) -> None:
 
 def _show(store: Store, record: RunRecord, options: Namespace) -> None:
     """Show a run: its tasks, its shards, and who runs them."""
-    from solvent.runs.agents.looking import see_run
+    from solvent.runs.agents.status import see_run
 
     seen = see_run(store, record.run)
     if options.format == "json":

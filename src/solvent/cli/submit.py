@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     """Submit a workflow."""
     options = parser().parse_args(arguments)
     from solvent.cli.records import hints_with_store, store_for
-    from solvent.runs.agents.submitting import give_to_agents
+    from solvent.runs.agents.submission import give_to_agents
     from solvent.runs.registry import new_name
 
     workflow = load_to_run(options.file, scale=options.scale).workflow

@@ -2,7 +2,7 @@
 
 Reading order: report, events, journal, functions, conditions, calls, messages, mailbox, outcome, execution; host,
 embedded, api; registry, holders, hosted_shard, stopper, recorded_run, replay; projection; agents; replay_index;
-resources; observing; exploring, causality; nodes.
+resources; observing; exploration, causality, state_graph; nodes.
 """
 
 __all__: list[str] = []

@@ -22,7 +22,7 @@ from solvent.errors import WorkflowProblem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from solvent.runs.exploring import Counts, Orders
+    from solvent.runs.exploration import Counts, Orders
 
 _NUMBERS = {"never": 0, "once": 1, "twice": 2}
 _ENDS = ("done", "cancelled", "failed", "stuck")
@@ -42,7 +42,7 @@ def violations(orders: Orders, statements: Iterable[str]) -> list[str]:
 
 def check_statements(statements: Iterable[str], tasks: Iterable[str]) -> None:
     """Refuse what is no statement about these tasks, before anything is explored."""
-    from solvent.runs.exploring import Counts, Orders
+    from solvent.runs.exploration import Counts, Orders
 
     nothing = dict.fromkeys(tasks, 0)
     for statement in statements:

@@ -28,7 +28,7 @@ from solvent.errors import RecordProblem
 from solvent.lang.molecule import Molecule, Symbol
 from solvent.lang.solution import Solution
 from solvent.runs.calls import Again, Calls, OpenCall
-from solvent.runs.closing import adapted_event, closed_run, closed_shard
+from solvent.runs.closed_shards import adapted_event, closed_run, closed_shard
 from solvent.runs.conditions import Chooser, cause, judge_of
 from solvent.runs.events import CallAnswered, CallFailed, MessagesReceived, SignalReceived
 from solvent.runs.functions import bound

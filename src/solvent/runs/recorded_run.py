@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.errors import Conflict, LimitReached, RecordProblem, StoreError
-from solvent.runs.closing import closed_run
+from solvent.runs.closed_shards import closed_run
 from solvent.runs.events import Ended
 from solvent.runs.holders import Holder, agent_name, holder_of, is_there, process_of, this_process
 from solvent.runs.hosted_shard import HostedShard, damaged_lease

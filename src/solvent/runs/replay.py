@@ -8,7 +8,7 @@ from solvent.errors import LimitReached, ReactionFailed, RecordProblem
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs.agents.shards import shards_of
 from solvent.runs.calls import NoCaller
-from solvent.runs.closing import merged, wanted_of
+from solvent.runs.closed_shards import merged, wanted_of
 from solvent.runs.events import MessagesReceived
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS

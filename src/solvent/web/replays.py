@@ -22,8 +22,8 @@ from starlette.routing import Route
 
 from solvent.errors import RecordProblem
 from solvent.runs.registry import existing, journal_of, record_of
-from solvent.runs.replay_index.making import Order, Word
-from solvent.runs.replay_index.viewing import Viewer
+from solvent.runs.replay_index.maker import Order, Word
+from solvent.runs.replay_index.viewer import Viewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ class Replay:
 
     def _run(self, url: str) -> None:
         order = Order(url, self.subject.run, str(self._path), self.subject.shard or 0)
-        command = [sys.executable, "-m", "solvent.runs.replay_index.making"]
+        command = [sys.executable, "-m", "solvent.runs.replay_index.maker"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603
             self._process = process
             assert process.stdin is not None

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError
-from solvent.runs.closing import closed_shards
+from solvent.runs.closed_shards import closed_shards
 from solvent.runs.holders import status_of
 from solvent.runs.projection import Follower
 from solvent.runs.registry import FINISHED, SUBMITTED, record_of

@@ -9,7 +9,7 @@ import msgspec
 from solvent.errors import Misuse, SolventError, nearest
 from solvent.hocl.process_settings import deep_stack
 from solvent.lang.printer import print_molecule
-from solvent.runs.closing import closed_shards
+from solvent.runs.closed_shards import closed_shards
 from solvent.runs.events import CallAnswered, CallFailed
 from solvent.runs.projection import CallChanged, JournalReader, RunView
 from solvent.runs.registry import existing, inputs_of

@@ -17,7 +17,7 @@ from solvent.lang.molecule import Symbol
 from solvent.lang.printer import print_molecule as written
 from solvent.lang.solution import Solution
 from solvent.runs.conditions import Chooser
-from solvent.runs.exploring import gated
+from solvent.runs.exploration import gated
 from solvent.runs.functions import HOST, current
 from solvent.services.python import function_of
 from solvent.workflows.formats.files import load_text

@@ -13,7 +13,7 @@ import pytest
 
 from solvent.runs.causality import violations
 from solvent.runs.embedded import run_workflow
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from solvent.workflows.checks import check
 from solvent.workflows.formats.files import load_text
 from tests.conformance.patterns.figures import FOLDER

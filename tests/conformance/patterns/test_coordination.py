@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from solvent.engine.explore import explore
 from solvent.runs.causality import violations
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.exploring import explore_workflow, gated
+from solvent.runs.exploration import explore_workflow, gated
 from tests.conformance.patterns.figures import AFTERWARDS, FOLDER, PAGE, STEPS, Program, section_5, seen, table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from solvent.errors import WorkflowProblem
 from solvent.runs.causality import check_statements, violations
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from solvent.workflows.model import Arrived, Result, Route, Test, Value, Workflow
 from tests.unit.runs.flows import flow, step
 

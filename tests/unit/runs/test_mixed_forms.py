@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from solvent.runs.embedded import run_workflow
-from solvent.runs.exploring import gated
+from solvent.runs.exploration import gated
 from solvent.workflows.checks import check
 from solvent.workflows.forms import forms_of
 from solvent.workflows.model import (

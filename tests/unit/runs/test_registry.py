@@ -12,7 +12,7 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents.presence import see_agents
-from solvent.runs.closing import closed_shards, report_of
+from solvent.runs.closed_shards import closed_shards, report_of
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallStarted
 from solvent.runs.holders import Holder, holder_of, is_there, status_of, this_process

@@ -10,7 +10,7 @@ from solvent.errors import WorkflowProblem
 from solvent.lang.molecule import Symbol
 from solvent.lang.solution import Solution
 from solvent.runs.causality import violations
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from solvent.workflows.libraries import Library
 from solvent.workflows.model import Arrived, Many, Value, Workflow
 from tests.unit.runs.flows import flow, run, step

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from solvent.workflows.checks import check
 from solvent.workflows.formats.files import load_text
 from solvent.workflows.model import (

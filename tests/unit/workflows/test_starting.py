@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from solvent.runs.causality import violations
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from solvent.workflows.model import Arrived, Many, Result, Route, Signalled, Test, Value
 from tests.unit.runs.flows import PATIENCE, Held, flow, run, step
 

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
-from solvent.runs.agents.ending import IDLE_SECONDS, Endings
+from solvent.runs.agents.termination import IDLE_SECONDS, Endings
 from solvent.runs.agents.hosted_run import HostedRun, number_of
-from solvent.runs.agents.keeping import Keeper
+from solvent.runs.agents.journal_writer import Keeper
 from solvent.runs.agents.offers import Offers
-from solvent.runs.agents.refusing import Refusals
+from solvent.runs.agents.refusals import Refusals
 from solvent.runs.agents.shards import is_away, refuse_format
-from solvent.runs.agents.sharing import Shares, about_this
-from solvent.runs.agents.telling import Teller
-from solvent.runs.agents.troubles import Troubles
+from solvent.runs.agents.placement import Shares, about_this
+from solvent.runs.agents.log import Teller
+from solvent.runs.agents.store_outage import Troubles
 from solvent.runs.agents.watching import Watcher
 from solvent.runs.host import Host
 from solvent.runs.hosted_shard import damaged_lease
@@ -46,7 +46,7 @@ from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.runs.agents.telling import Observe, Told
+    from solvent.runs.agents.log import Observe, Told
     from solvent.runs.calls import Again, Answer
     from solvent.runs.execution import Execution
     from solvent.runs.host import Touched

@@ -13,7 +13,7 @@ from solvent.runs.agents.adrift import Adrift
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.shards import MOVED, Standing, shards_of
 from solvent.runs.call_queue import CallQueue
-from solvent.runs.closing import wanted_of
+from solvent.runs.closed_shards import wanted_of
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.hosted_shard import HostedShard

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.hocl.process_settings import deep_stack
 from solvent.runs import messages, registry
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.events import (
     CallAnswered,
     CallFailed,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from solvent.runs.agents.agent import Agent
-    from solvent.runs.agents.telling import Told
+    from solvent.runs.agents.log import Told
     from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Failure
     from solvent.services.observer import CallObserver

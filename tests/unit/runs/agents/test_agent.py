@@ -11,11 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from solvent.engine.reaction import Flight
-from solvent.runs.agents import ending
+from solvent.runs.agents import termination
 from solvent.runs.agents.offers import Offers, offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.calls import OpenCall
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.events import CallFailed, CallLost
 from solvent.runs.journal import read_journal
 from solvent.runs.projection import view_of
@@ -49,7 +49,7 @@ def large(*_: object) -> bytes:
 
 def test_places_at_which_all_is_done_wait_for_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose tasks are done ends at once: nobody waits whether more comes to a place that needs no more."""
-    monkeypatch.setattr(ending, "IDLE_SECONDS", 1e6)
+    monkeypatch.setattr(termination, "IDLE_SECONDS", 1e6)
     flow = workflow(Task("one", "add", (Value(1),)), Task("two", "add", (Result("one"), Value(1))))
     submit(store, "r1", flow, {})
     assert run_by_agents(store, "r1", many=2).state == "done"

@@ -9,7 +9,7 @@ import pytest
 
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.embedded import run_workflow
 from solvent.runs.replay import Replay
 from solvent.workflows.forms import forms_of

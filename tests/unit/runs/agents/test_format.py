@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from solvent.hocl.process_settings import deep_stack
-from solvent.runs.agents.looking import see_run
+from solvent.runs.agents.status import see_run
 from solvent.runs.agents.shards import submit
 from solvent.runs.execution import Execution
 from solvent.runs.messages import dealt, molecule_from, read

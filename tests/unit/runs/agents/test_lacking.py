@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.runs.agents.lacking import Lacking, lacking, marks_of, needs_of
-from solvent.runs.agents.looking import see_run
+from solvent.runs.agents.status import see_run
 from solvent.runs.agents.presence import AgentSeen
 from solvent.runs.agents.shards import submit
-from solvent.runs.agents.troubles import Doubts
+from solvent.runs.agents.store_outage import Doubts
 from tests.unit.runs.agents.flows import AgentsHere, chain, offering, store_at
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.execution import Execution
 from solvent.runs.registry import existing
 from solvent.workflows.model import Result, Service, Task, Value, Workflow

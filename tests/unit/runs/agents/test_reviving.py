@@ -14,7 +14,7 @@ from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import Offers, offers_of
 from solvent.runs.agents.reviving import announce, lost_tasks, revive
 from solvent.runs.agents.shards import submit
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.registry import existing, key_of, names_in, record_of
 from solvent.store.leases import Heartbeats
 from solvent.workflows.model import Alternative, Policy, Result, Service, Task, Value, Workflow

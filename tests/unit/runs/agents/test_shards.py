@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from solvent.errors import RecordProblem, SolventError
 from solvent.runs.agents.shards import Standing, is_over, shards_of, standings, submit
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.registry import (
     FINISHED,
     SUBMITTED,

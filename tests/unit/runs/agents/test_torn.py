@@ -22,7 +22,7 @@ from solvent.runs.agents import watching
 from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.embedded import run_workflow
 from solvent.runs.events import CallAnswered, CallFailed, CallLost, CallStarted
 from solvent.runs.journal import read_journal

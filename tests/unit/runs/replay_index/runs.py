@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.recorded_run import new_run
-from solvent.runs.replay_index.making import Order, make
-from solvent.runs.replay_index.viewing import Viewer
+from solvent.runs.replay_index.maker import Order, make
+from solvent.runs.replay_index.viewer import Viewer
 
 if TYPE_CHECKING:
     from pathlib import Path

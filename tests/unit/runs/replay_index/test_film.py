@@ -16,7 +16,7 @@ from solvent.hocl import parse
 from solvent.hocl.process_settings import deep_stack
 from solvent.runs.replay_index.film import Film
 from solvent.runs.replay_index.sheet import Sheet
-from solvent.runs.replay_index.viewing import Viewer
+from solvent.runs.replay_index.viewer import Viewer
 from tests.property.amounts import examples
 from tests.property.strategies import programs
 from tests.unit.runs.replay_index.seen import filmed, written

@@ -11,7 +11,7 @@ import pytest
 import solvent
 from solvent import attempt, repeat, resource, service, workflow
 from solvent.errors import WorkflowProblem
-from solvent.runs.exploring import explore_workflow
+from solvent.runs.exploration import explore_workflow
 from solvent.workflows.formats.files import load_text
 from tests.unit.runs.resources import solving
 

@@ -15,7 +15,7 @@ from solvent.runs.causality import between
 
 if TYPE_CHECKING:
     from solvent.pictures.graph import Link
-    from solvent.runs.exploring import Counts, Orders
+    from solvent.runs.exploration import Counts, Orders
 
 
 def graph_of_orders(found: Orders, name: str) -> Graph:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from solvent.runs.causality import violations
-from solvent.runs.exploring import Orders, explore_workflow
+from solvent.runs.exploration import Orders, explore_workflow
 from solvent.workflows.model import (
     Arrived,
     Each,

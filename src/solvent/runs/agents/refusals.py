@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from solvent.runs.agents.hosted_run import HostedRun
-    from solvent.runs.agents.telling import Teller
+    from solvent.runs.agents.log import Teller
     from solvent.store import Entry, Store
     from solvent.workflows.model import Service
 

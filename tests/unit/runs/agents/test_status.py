@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from solvent.runs.agents.presence import see_agents
 from solvent.runs.agents.shards import submit
-from solvent.runs.agents.troubles import LOOK_SECONDS, Doubts
-from solvent.runs.closing import merged
+from solvent.runs.agents.store_outage import LOOK_SECONDS, Doubts
+from solvent.runs.closed_shards import merged
 from solvent.runs.events import ShardClosed
 from solvent.runs.kept import keep
 from solvent.store.leases import AGENTS, Heartbeat

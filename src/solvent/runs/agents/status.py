@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from solvent.errors import StoreError
 from solvent.runs.agents.lacking import Lacking, can_serve, lacking, needs_of
 from solvent.runs.agents.presence import AgentSeen, see_agents
-from solvent.runs.agents.refusing import ALL, refused
+from solvent.runs.agents.refusals import ALL, refused
 from solvent.runs.agents.shards import is_over, shards_of, standings
-from solvent.runs.agents.troubles import room_problem
-from solvent.runs.closing import report_of
+from solvent.runs.agents.store_outage import room_problem
+from solvent.runs.closed_shards import report_of
 from solvent.runs.holders import status_of
 from solvent.runs.hosted_shard import damaged_lease
 from solvent.runs.projection import view_of

@@ -6,7 +6,7 @@ import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from solvent.runs.agents.keeping import Keeper
+from solvent.runs.agents.journal_writer import Keeper
 from solvent.store import Append, open_store
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from solvent.store.leases import Heartbeats
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from solvent.runs.agents.telling import Teller
+    from solvent.runs.agents.log import Teller
     from solvent.store import Store
 
 TROUBLES = "troubles/"

@@ -1,4 +1,4 @@
-"""Makes the film of a run, in a process of its own: `python -m solvent.runs.replay_index.making`.
+"""Makes the film of a run, in a process of its own: `python -m solvent.runs.replay_index.maker`.
 
 A replay needs the memory and the time of the run's reactions, and neither is the page's: the process is told on its
 standard input what to film, says on its output how far it is, and is gone with all of it when it has ended.

@@ -8,7 +8,7 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents.shards import submit
-from solvent.runs.replay_index.making import Order, make
+from solvent.runs.replay_index.maker import Order, make
 from solvent.workflows.model import Alternative, Result, Task, Value
 from tests.unit.runs.agents.flows import adaptive, is_small, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded, viewed
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from solvent.runs.replay_index.viewing import Viewer
+    from solvent.runs.replay_index.viewer import Viewer
     from solvent.store import Store
 
 

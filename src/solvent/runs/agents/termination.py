@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from solvent.errors import RecordProblem, problem_of
 from solvent.runs.agents.hosted_run import number_of
 from solvent.runs.agents.shards import MOVED, is_away, is_closed, is_over, standings
-from solvent.runs.closing import report_of
+from solvent.runs.closed_shards import report_of
 from solvent.runs.registry import OVER, end, existing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from solvent.runs.agents.hosted_run import HostedRun
-    from solvent.runs.agents.telling import Teller
+    from solvent.runs.agents.log import Teller
     from solvent.runs.execution import Execution
     from solvent.store import Store
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from solvent.runs.closing import difference
+from solvent.runs.closed_shards import difference
 from solvent.runs.report import Report
 
 PARTS = ("results", "states")
