@@ -15,8 +15,7 @@ from solvent.runs.closed_shards import merged
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.journal import StoredJournal
-from solvent.runs.mailbox import Mailbox
-from solvent.runs.messages import dealt, packed
+from solvent.runs.messages import Mailbox, dealt, packed
 from solvent.runs.registry import journal_of, messages_of, new_record
 from solvent.services import Failure
 from solvent.services.failure import cause_of

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.runs.agents.agent import Agent
-    from solvent.runs.agents.offers import Offers
     from solvent.runs.agents.log import Told
+    from solvent.runs.agents.offers import Offers
     from solvent.runs.observing.agent import AgentMetrics
     from solvent.runs.observing.tracing import RunTrace
     from solvent.runs.registry import RunRecord

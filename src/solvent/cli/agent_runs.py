@@ -13,14 +13,12 @@ from solvent.cli.render import complain, write
 from solvent.cli.report import write_report
 from solvent.cli.secrecy import shown
 from solvent.errors import INTERRUPTED, AgentProblem, StoreError, WorkflowFailed
-from solvent.runs.agents.lacking import lacking, needs_of
+from solvent.runs.agents.membership import SURE_PART_OF_TTL, lacking, needs_of, see_agents
 from solvent.runs.agents.status import who_goes_on
-from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
-from solvent.runs.agents.shards import shards_of
 from solvent.runs.agents.store_outage import Doubts, room_problem
 from solvent.runs.closed_shards import report_of
 from solvent.runs.projection import Adaptation, CallChanged, Follower
-from solvent.runs.registry import FINISHED, existing, workflow_of
+from solvent.runs.registry import FINISHED, existing, shards_of, workflow_of
 from solvent.runs.report import Event, Report
 
 if TYPE_CHECKING:
@@ -28,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from solvent.cli.live import View
-    from solvent.runs.agents.launching import Launched
-    from solvent.runs.agents.presence import AgentSeen
+    from solvent.runs.agents.launch import Launched
+    from solvent.runs.agents.membership import AgentSeen
     from solvent.runs.projection import Change, RunView
     from solvent.runs.registry import RunRecord
     from solvent.store import Store

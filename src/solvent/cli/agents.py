@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from solvent.runs.agents.hosts import Answer
-    from solvent.runs.agents.presence import AgentSeen
+    from solvent.runs.agents.membership import AgentSeen
     from solvent.store import Store
 
 _WAIT_SECONDS = 30.0
@@ -54,7 +54,7 @@ def _add_up(parser: ArgumentParser) -> None:
 
 def _up(options: Namespace) -> int:
     from solvent.runs.agents.hosts import read_hosts, start_on_all
-    from solvent.runs.agents.presence import see_agents
+    from solvent.runs.agents.membership import see_agents
     from solvent.store import open_store
 
     hosts = read_hosts(options.file)
@@ -114,7 +114,7 @@ def _down(options: Namespace) -> int:
     if not (options.file or options.agent or options.all):
         raise Misuse("H319", "no agents are named", hint="HOSTS.yaml, --agent NAME or --all")
     from solvent.runs.agents.hosts import read_hosts
-    from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
+    from solvent.runs.agents.membership import SURE_PART_OF_TTL, see_agents
     from solvent.runs.stopper import ask_to_stop
     from solvent.store import open_store
 
@@ -172,7 +172,7 @@ def _add_list(parser: ArgumentParser) -> None:
 
 def _list(options: Namespace) -> int:
     from solvent.runs.agents.hosts import read_hosts
-    from solvent.runs.agents.presence import see_agents
+    from solvent.runs.agents.membership import see_agents
     from solvent.store import open_store
 
     where = read_hosts(options.file).store if options.file else ""

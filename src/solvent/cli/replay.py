@@ -13,11 +13,11 @@ from solvent.cli.report import write_report
 from solvent.cli.run_workflow import Tracer, exit_code
 from solvent.cli.workflows import folder_of
 from solvent.errors import AgentProblem, RecordProblem
-from solvent.runs.agents.offers import Offers
+from solvent.runs.agents.offers import Offers, refuse_code
 from solvent.runs.closed_shards import difference
 from solvent.runs.projection import view_of
 from solvent.runs.registry import workflow_of
-from solvent.runs.replay import Replay, refuse_code
+from solvent.runs.replay import Replay
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

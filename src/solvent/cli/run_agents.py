@@ -61,7 +61,7 @@ def run_by_agents(options: Namespace) -> int:
 
 def watch_with_agents(store: Store, run: str, options: Namespace) -> int:
     """Start the agents that the options ask for, and watch a run; Ctrl-C asks those started here to end."""
-    from solvent.runs.agents.launching import launch
+    from solvent.runs.agents.launch import launch
 
     url = url_of(options)
     more = ["--ttl", f"{checked_ttl(options.ttl):g}", "--until", run]

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
     from solvent.runs.kept import Blobs
-    from solvent.runs.mailbox import Mailbox
+    from solvent.runs.messages import Mailbox
     from solvent.runs.signals import Signal
     from solvent.store import Append, Record
     from solvent.workflows.translate import Concrete

@@ -28,11 +28,12 @@ from solvent.values import codec
 from solvent.values.encoding import encode_msgpack, encoder
 from solvent.values.limits import UNREADABLE, Time
 from solvent.workflows.formats.files import load_text
-from solvent.workflows.shards import MAX_SHARDS
+from solvent.workflows.shards import MAX_SHARDS, are_together, divided
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from solvent.lang.molecule import Molecule
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
@@ -352,6 +353,27 @@ def workflow_of(store: Store, record: RunRecord) -> Workflow:
     return load_text(text, name=f"{record.workflow}.json").workflow
 
 
+def shards_of(workflow: Workflow, record: RunRecord) -> tuple[list[frozenset[str]], dict[Molecule, int]]:
+    """Return the tasks of each shard, and the shard of each task."""
+    shards = _division(workflow, record) if record.division else divided(workflow, record.max_shards)
+    if len(shards) != record.shards or not are_together(workflow, shards):
+        raise RecordProblem("R403", f"the record of `{record.run}` does not fit: it has {record.shards} shards")
+    from solvent.workflows.translate import task_symbol  # what few need who look a run up
+
+    where = {task_symbol(name): number for number, names in enumerate(shards) for name in names}
+    return [frozenset(names) for names in shards], where
+
+
+def _division(workflow: Workflow, record: RunRecord) -> list[list[str]]:
+    """Return the division that a record has; no shards, if that is none of this workflow."""
+    if len(record.division) != len(workflow.tasks) or {*record.division} != {*range(record.shards)}:
+        return []
+    shards: list[list[str]] = [[] for _ in range(record.shards)]
+    for task, shard in zip(workflow.tasks, record.division, strict=True):
+        shards[shard].append(task.name)
+    return shards
+
+
 def _decoded(run: str, data: bytes) -> RunRecord:
     try:
         record = msgspec.msgpack.decode(data, type=RunRecord)
@@ -421,6 +443,6 @@ __all__ = [
     "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
     "RunRecord", "State", "announce", "announced", "announced_record", "change", "create", "digest_of", "end",
     "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
-    "list_runs", "messages_of", "name_from", "names_in", "new_name", "new_record", "record_of", "signals_of",
-    "task_names", "tell_agents", "workflow_of",
+    "list_runs", "messages_of", "name_from", "names_in", "new_name", "new_record", "record_of", "shards_of",
+    "signals_of", "task_names", "tell_agents", "workflow_of",
 ]  # fmt: skip

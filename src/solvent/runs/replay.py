@@ -6,25 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import LimitReached, ReactionFailed, RecordProblem
 from solvent.hocl.process_settings import deep_stack, few_collections
-from solvent.runs.agents.shards import shards_of
 from solvent.runs.calls import NoCaller
 from solvent.runs.closed_shards import merged, wanted_of
 from solvent.runs.events import MessagesReceived
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
-from solvent.runs.inbox import Inbox
+from solvent.runs.host import Inbox
 from solvent.runs.journal import MAX_READ, StoredJournal
 from solvent.runs.kept import MemoryBlobs
-from solvent.runs.mailbox import Mailbox
-from solvent.runs.messages import dealt
-from solvent.runs.registry import inputs_of, journal_of, messages_of, signals_of
+from solvent.runs.messages import Mailbox, dealt
+from solvent.runs.registry import inputs_of, journal_of, messages_of, shards_of, signals_of
 from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from solvent.runs.agents.offers import Offers
     from solvent.runs.execution import Spectator
     from solvent.runs.registry import RunRecord
     from solvent.runs.report import Report
@@ -124,11 +121,4 @@ def read_messages(store: Store, run: str) -> Iterator[Record]:
         after = found[-1].position
 
 
-def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = "replay") -> None:
-    """Raise `RecordProblem` R406 where functions would be called that are not offered: a record may be anybody's."""
-    if what := offers.unknown_code(workflow):
-        said = f"the run `{run}` goes by {what}, and only its own files say what that is"
-        raise RecordProblem("R406", said, hint=f"`solvent {command} {run} --file WORKFLOW`")
-
-
-__all__ = ["Replay", "read_messages", "refuse_code"]
+__all__ = ["Replay", "read_messages"]

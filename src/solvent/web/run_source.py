@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.errors import StoreError
+from solvent.runs.agents.membership import takes_runs
 from solvent.runs.agents.offers import mark_of
-from solvent.runs.agents.presence import takes_runs
 from solvent.runs.closed_shards import closed_shards, merged
 from solvent.runs.holders import holder_of, status_of
 from solvent.runs.projection import (

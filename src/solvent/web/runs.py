@@ -9,8 +9,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from solvent.errors import RecordProblem
-from solvent.runs.agents.shards import shards_of
-from solvent.runs.registry import end, record_of
+from solvent.runs.registry import end, record_of, shards_of
 from solvent.web.channel import Channels
 from solvent.web.graph_layout import Layouts
 from solvent.web.run_list import RunList

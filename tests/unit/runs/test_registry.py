@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from solvent.errors import RecordProblem
-from solvent.runs.agents.presence import see_agents
+from solvent.runs.agents.membership import see_agents
 from solvent.runs.closed_shards import closed_shards, report_of
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallStarted

@@ -9,24 +9,24 @@ this order, and only then make their calls. An append that the store refuses mea
 from __future__ import annotations
 
 import math
+import threading
 import time
 from contextlib import suppress
 from functools import partial
 from queue import Empty
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from solvent.errors import Conflict, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
-from solvent.runs.agents.termination import IDLE_SECONDS, Endings
 from solvent.runs.agents.hosted_run import HostedRun, number_of
-from solvent.runs.agents.journal_writer import Keeper
+from solvent.runs.agents.journal_writer import JournalWriter
+from solvent.runs.agents.log import Teller
 from solvent.runs.agents.offers import Offers
+from solvent.runs.agents.placement import Shares, about_this
 from solvent.runs.agents.refusals import Refusals
 from solvent.runs.agents.shards import is_away, refuse_format
-from solvent.runs.agents.placement import Shares, about_this
-from solvent.runs.agents.log import Teller
 from solvent.runs.agents.store_outage import Troubles
-from solvent.runs.agents.watching import Watcher
+from solvent.runs.agents.termination import IDLE_SECONDS, Endings
 from solvent.runs.host import Host
 from solvent.runs.hosted_shard import damaged_lease
 from solvent.runs.messages import dealt
@@ -50,12 +50,13 @@ if TYPE_CHECKING:
     from solvent.runs.calls import Again, Answer
     from solvent.runs.execution import Execution
     from solvent.runs.host import Touched
-    from solvent.store import Record, Store
+    from solvent.store import Record, Store, Watch
     from solvent.store.heartbeat import HeartbeatProcess
 
 TTL = 5.0
 PATIENCE_SECONDS = 0.5
 """How long a turn waits for something to come."""
+WATCH_SECONDS = 0.5
 MAX_READ = 1000
 _CHANGED = object()
 
@@ -95,7 +96,7 @@ class Agent:
         self.turns = 0
         self._heartbeat = Heartbeat(store, name, ttl=ttl, about=about_this(offers), process=heartbeat)
         self._shares = Shares(store, name, ttl)
-        self._keeper = Keeper(store, is_away)
+        self._writer = JournalWriter(store, is_away)
         self._turns = Host(self)
         self._came = self._turns.came
         #: How much has come that is not taken yet, roughly; for any thread.
@@ -304,7 +305,7 @@ class Agent:
 
     def keep(self, touched: Touched) -> None:
         """Append the journals of shards, and their messages behind them; who is refused has lost the shard."""
-        for shard, error in self._keeper.keep(touched).items():
+        for shard, error in self._writer.keep(touched).items():
             if isinstance(error, Conflict):
                 hosted = self._at(shard)
                 hosted.drop(shard)
@@ -324,7 +325,7 @@ class Agent:
 
     def _look_after_messages(self) -> None:
         """See whether messages were refused that nobody waits for: a shard with nothing more to note never would."""
-        for shard, error in self._keeper.refused().items():
+        for shard, error in self._writer.refused().items():
             hosted = self._hosted(shard)
             if hosted is not None and hosted.here.get(number_of(shard)) is shard:
                 self.fail(shard, error)
@@ -407,4 +408,43 @@ class Agent:
         self.runs.pop(hosted.run, None)
 
 
-__all__ = ["TTL", "Agent", "Offers"]
+class Watcher:
+    """Waits for changes, and tells of one at a time: the next is looked for when the agent listens again.
+
+    What changes during a turn is read after it in any case. To look for it meanwhile, every millisecond, would take
+    time from the turn.
+    """
+
+    def __init__(self, name: str, watch: Watch, tell: Callable[[], None]) -> None:
+        self._watch = watch
+        self._tell = tell
+        self._is_over = threading.Event()
+        self._listens = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"watch of {name}", daemon=True)
+
+    def listen(self) -> None:
+        """Let the next change be told."""
+        self._listens.set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._listens.set()
+        self._thread.join(2 * WATCH_SECONDS)
+
+    def _run(self) -> None:
+        while not self._is_over.is_set():
+            try:
+                if self._watch.wait(WATCH_SECONDS):
+                    self._listens.clear()
+                    self._tell()
+                    self._listens.wait(WATCH_SECONDS)
+            except StoreError:
+                # The agent's next turn finds out what it is.
+                self._is_over.wait(WATCH_SECONDS)
+
+
+__all__ = ["TTL", "Agent", "Offers", "Watcher"]

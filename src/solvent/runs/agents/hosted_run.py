@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, StoreError
 from solvent.runs.agents.adrift import Adrift
 from solvent.runs.agents.offers import mark_of
-from solvent.runs.agents.shards import MOVED, Standing, shards_of
+from solvent.runs.agents.shards import MOVED, Standing
 from solvent.runs.call_queue import CallQueue
 from solvent.runs.closed_shards import wanted_of
 from solvent.runs.execution import Execution
@@ -19,9 +19,8 @@ from solvent.runs.functions import FUNCTIONS
 from solvent.runs.hosted_shard import HostedShard
 from solvent.runs.journal import MAX_READ
 from solvent.runs.kinds import makers_at
-from solvent.runs.mailbox import Mailbox
-from solvent.runs.messages import dealt
-from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, workflow_of
+from solvent.runs.messages import Mailbox, dealt
+from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, shards_of, workflow_of
 from solvent.services import Caller
 from solvent.store.leases import holder_from_entry
 from solvent.values.encoding import encode_msgpack

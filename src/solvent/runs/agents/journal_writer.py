@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvent.store.interface import Promise
 
 
-class Keeper:
+class JournalWriter:
     """Appends for shards; for one thread. An error that is about the store itself, as `is_away` tells, is raised."""
 
     def __init__(self, store: Store, is_away: Callable[[StoreError], bool]) -> None:
@@ -139,4 +139,4 @@ class Keeper:
         return [Append(log, data) for log, envelopes in logs.items() for data in packed(envelopes, max_bytes)]
 
 
-__all__ = ["Keeper"]
+__all__ = ["JournalWriter"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from solvent.errors import AgentProblem, WorkflowProblem
+from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
 from solvent.workflows.formats.yaml.writer import name_of_function, plain_workflow
 from solvent.workflows.model import Workflow
 
@@ -94,6 +94,13 @@ def offers_of(workflows: Iterable[Workflow], folder: Path | None = None, *, trus
     return Offers(services, folder, predicates=predicates, libraries=libraries, trusts_all=trusts_all)
 
 
+def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = "replay") -> None:
+    """Raise `RecordProblem` R406 where functions would be called that are not offered: a record may be anybody's."""
+    if what := offers.unknown_code(workflow):
+        said = f"the run `{run}` goes by {what}, and only its own files say what that is"
+        raise RecordProblem("R406", said, hint=f"`solvent {command} {run} --file WORKFLOW`")
+
+
 def predicates_of(workflow: Workflow) -> Iterator[str]:
     """Give the names of the functions that a workflow asks about results; one without a name is left out."""
     asked: list[Any] = [one.predicate for one in workflow.alternatives]
@@ -139,4 +146,4 @@ def _tests(control: Any) -> Iterator[Test]:
     yield from (test for test in [*(route.test for route in routes), *many] if test is not None)
 
 
-__all__ = ["Offers", "mark_of", "offers_of", "predicates_of"]
+__all__ = ["Offers", "mark_of", "offers_of", "predicates_of", "refuse_code"]

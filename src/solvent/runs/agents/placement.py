@@ -12,7 +12,7 @@ from msgspec import ValidationError, convert, to_builtins
 from solvent.errors import StoreError
 from solvent.runs import holders
 from solvent.runs.agents.hosted_run import number_of
-from solvent.runs.agents.presence import takes_runs
+from solvent.runs.agents.membership import takes_runs
 from solvent.runs.registry import FORMAT, key_of
 from solvent.store.leases import Heartbeats, heartbeat_from_value, holder_from_entry
 

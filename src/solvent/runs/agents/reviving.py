@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.hocl.process_settings import deep_stack
 from solvent.runs import messages, registry
+from solvent.runs.agents.offers import refuse_code
 from solvent.runs.closed_shards import report_of
 from solvent.runs.events import (
     CallAnswered,
@@ -31,7 +32,7 @@ from solvent.runs.events import (
 )
 from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.registry import change, existing, journal_of, messages_of, new_name, workflow_of
-from solvent.runs.replay import Replay, read_messages, refuse_code
+from solvent.runs.replay import Replay, read_messages
 from solvent.store import Append
 
 if TYPE_CHECKING:

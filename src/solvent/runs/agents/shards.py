@@ -16,13 +16,11 @@ from solvent.errors import AgentProblem, RecordProblem, SolventError, StoreError
 from solvent.runs.registry import FORMAT, RunRecord, announce, key_of, new_record
 from solvent.values.limits import UNREADABLE
 from solvent.workflows.formats.yaml.writer import write_json
-from solvent.workflows.shards import MAX_SHARDS, are_together, divided, shards_for
-from solvent.workflows.translate import task_symbol
+from solvent.workflows.shards import MAX_SHARDS, divided, shards_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from solvent.lang.molecule import Molecule
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
@@ -89,25 +87,6 @@ def refuse_format(record: RunRecord) -> None:
         raise AgentProblem("A110", said, hint="start agents of that version, or submit the workflow again")
 
 
-def shards_of(workflow: Workflow, record: RunRecord) -> tuple[list[frozenset[str]], dict[Molecule, int]]:
-    """Return the tasks of each shard, and the shard of each task."""
-    shards = _division(workflow, record) if record.division else divided(workflow, record.max_shards)
-    if len(shards) != record.shards or not are_together(workflow, shards):
-        raise RecordProblem("R403", f"the record of `{record.run}` does not fit: it has {record.shards} shards")
-    where = {task_symbol(name): number for number, names in enumerate(shards) for name in names}
-    return [frozenset(names) for names in shards], where
-
-
-def _division(workflow: Workflow, record: RunRecord) -> list[list[str]]:
-    """Return the division that a record has; no shards, if that is none of this workflow."""
-    if len(record.division) != len(workflow.tasks) or {*record.division} != {*range(record.shards)}:
-        return []
-    shards: list[list[str]] = [[] for _ in range(record.shards)]
-    for task, shard in zip(workflow.tasks, record.division, strict=True):
-        shards[shard].append(task.name)
-    return shards
-
-
 def standings(store: Store, run: str) -> dict[int, Standing]:
     """Return how the shards of a run stand, as far as they have told."""
     below = key_of(run, "rest") + "/"
@@ -140,6 +119,5 @@ def is_closed(found: Mapping[int, Standing], shards: int) -> bool:
 
 
 __all__ = [
-    "MOVED", "Standing", "is_away", "is_closed", "is_over", "refuse_format", "shards_of", "standings",
-    "submit",
+    "MOVED", "Standing", "is_away", "is_closed", "is_over", "refuse_format", "standings", "submit",
 ]  # fmt: skip

@@ -9,16 +9,15 @@ import msgspec
 from msgspec.structs import replace
 
 from solvent.errors import StoreError
-from solvent.runs.agents.lacking import Lacking, can_serve, lacking, needs_of
-from solvent.runs.agents.presence import AgentSeen, see_agents
+from solvent.runs.agents.membership import AgentSeen, Lacking, can_serve, lacking, needs_of, see_agents
 from solvent.runs.agents.refusals import ALL, refused
-from solvent.runs.agents.shards import is_over, shards_of, standings
+from solvent.runs.agents.shards import is_over, standings
 from solvent.runs.agents.store_outage import room_problem
 from solvent.runs.closed_shards import report_of
 from solvent.runs.holders import status_of
 from solvent.runs.hosted_shard import damaged_lease
 from solvent.runs.projection import view_of
-from solvent.runs.registry import existing, journal_of, key_of, workflow_of
+from solvent.runs.registry import existing, journal_of, key_of, shards_of, workflow_of
 from solvent.store.leases import Holder, holder_from_entry
 
 if TYPE_CHECKING:

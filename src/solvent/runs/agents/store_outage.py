@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.errors import StoreError
-from solvent.runs.agents.lacking import Lacking, lacking
-from solvent.runs.agents.presence import agent_from, takes_runs
+from solvent.runs.agents.membership import Lacking, agent_from, lacking, takes_runs
 from solvent.store.leases import Heartbeats
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
-from solvent.runs.agents.lacking import has_a_part, marks_of, offered_apart
-from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
+from solvent.runs.agents.membership import SURE_PART_OF_TTL, has_a_part, marks_of, offered_apart, see_agents
 from solvent.runs.agents.shards import submit
 from solvent.runs.holders import agent_name
 from solvent.runs.hosted_shard import HostedShard

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from solvent.errors import SolventError
+from solvent.errors import RecordProblem, SolventError
 from solvent.runs.replay_index.film import Film
 from solvent.runs.replay_index.sheet import Sheet
 from solvent.store import open_store
 
 if TYPE_CHECKING:
     from solvent.engine.reaction import Reaction
+    from solvent.store import Store
 
 _TELL_SECONDS = 0.2
 
@@ -62,10 +63,26 @@ def say(word: Word) -> None:
     sys.stdout.buffer.flush()
 
 
+def film_shard(store: Store, run: str, shard: int, film: Film) -> str:
+    """Do a shard of a run again; return where that ends, if it is not the end of the run."""
+    from solvent.runs.agents.offers import Offers, refuse_code
+    from solvent.runs.registry import existing, workflow_of
+    from solvent.runs.replay import Replay
+
+    record = existing(store, run)
+    if not 0 <= shard < record.shards:
+        raise RecordProblem("R401", f"the run `{run}` has no shard {shard}", hint=f"it has {record.shards}, from 0 on")
+    if not record.document:
+        said = f"the workflow of the run `{run}` cannot be said in a file, and the page runs no code to find it"
+        raise RecordProblem("R404", said, hint=f"solvent replay {run} --trace")
+    workflow = workflow_of(store, record)
+    refuse_code(run, workflow, Offers({}))
+    film.at = record.created
+    return Replay(store, record, workflow).film(shard, film)
+
+
 def make(order: Order) -> int:
     """Make a film; give how many reactions it has."""
-    from solvent.runs.replay_index.filming import film_shard
-
     with Sheet(Path(order.path)) as file, open_store(order.url) as store:
         film = _Told(file)
         note = ""

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from solvent.hocl.process_settings import deep_stack
-from solvent.runs.agents.status import see_run
 from solvent.runs.agents.shards import submit
+from solvent.runs.agents.status import see_run
 from solvent.runs.execution import Execution
 from solvent.runs.messages import dealt, molecule_from, read
 from solvent.runs.registry import FORMAT, existing, key_of, messages_of, record_of, workflow_of

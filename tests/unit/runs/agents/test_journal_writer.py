@@ -6,7 +6,7 @@ import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from solvent.runs.agents.journal_writer import Keeper
+from solvent.runs.agents.journal_writer import JournalWriter
 from solvent.store import Append, open_store
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ class Speaker:
 def _refused(tmp_path: Path, letter: bytes) -> list[str]:
     with open_store(str(tmp_path / "store.db"), max_record_bytes=100) as store:
         store.is_atomic = False
-        keeper, place = Keeper(store, lambda _: False), Speaker(letter)
+        writer, place = JournalWriter(store, lambda _: False), Speaker(letter)
         some: Any = place
-        assert keeper.keep([some]) == {}
+        assert writer.keep([some]) == {}
         until, found = time.monotonic() + 200, dict[Any, Any]()
-        while keeper._under_way and time.monotonic() < until:
-            found |= keeper.refused()
-        assert not keeper._under_way
+        while writer._under_way and time.monotonic() < until:
+            found |= writer.refused()
+        assert not writer._under_way
         assert [one.data for one in store.read("at")] == [b"noted"]
         assert bool(store.read("to")) == (not found)
         assert set(found) <= {place}
-        assert keeper.refused() == {}
+        assert writer.refused() == {}
         return [error.code for error in found.values()]
 
 

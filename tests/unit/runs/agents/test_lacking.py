@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.runs.agents.lacking import Lacking, lacking, marks_of, needs_of
-from solvent.runs.agents.status import see_run
-from solvent.runs.agents.presence import AgentSeen
+from solvent.runs.agents.membership import AgentSeen, Lacking, lacking, marks_of, needs_of
 from solvent.runs.agents.shards import submit
+from solvent.runs.agents.status import see_run
 from solvent.runs.agents.store_outage import Doubts
 from tests.unit.runs.agents.flows import AgentsHere, chain, offering, store_at
 
@@ -45,7 +44,7 @@ def test_it_is_said_what_to_do() -> None:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for the heartbeats of agents for as long as it takes: a machine may be busy."""
-    monkeypatch.setattr("solvent.runs.agents.presence.MAX_SECONDS", 200.0)
+    monkeypatch.setattr("solvent.runs.agents.membership.MAX_SECONDS", 200.0)
 
 
 def test_status_and_who_watches_are_told(tmp_path: Path) -> None:

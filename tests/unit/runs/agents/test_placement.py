@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from solvent.runs.agents.hosted_run import HostedRun
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.shards import submit
 from solvent.runs.agents.placement import Shares
+from solvent.runs.agents.shards import submit
 from solvent.runs.holders import this_process
 from solvent.runs.registry import FORMAT
 from solvent.store.leases import AGENTS, Heartbeats

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.runs.agents.agent import Agent
-from solvent.runs.agents.termination import Endings
 from solvent.runs.agents.hosted_run import HostedRun
+from solvent.runs.agents.log import Teller
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import is_closed, standings, submit
-from solvent.runs.agents.log import Teller
+from solvent.runs.agents.termination import Endings
 from solvent.runs.registry import end, existing, journal_of, key_of, record_of
 from solvent.store.leases import Heartbeats
 from tests.unit.runs.agents.flows import adaptive, store_at

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from solvent.errors import RecordProblem, SolventError
-from solvent.runs.agents.shards import Standing, is_over, shards_of, standings, submit
+from solvent.runs.agents.shards import Standing, is_over, standings, submit
 from solvent.runs.closed_shards import report_of
 from solvent.runs.registry import (
     FINISHED,
@@ -24,6 +24,7 @@ from solvent.runs.registry import (
     key_of,
     name_from,
     record_of,
+    shards_of,
     workflow_of,
 )
 from solvent.workflows.shards import divided

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.runs.agents.presence import see_agents
+from solvent.runs.agents.membership import see_agents
 from solvent.runs.agents.shards import submit
 from solvent.runs.agents.store_outage import LOOK_SECONDS, Doubts
 from solvent.runs.closed_shards import merged

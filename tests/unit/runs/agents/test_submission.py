@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
-from solvent.runs.agents.presence import see_agents
+from solvent.runs.agents.membership import see_agents
 from solvent.runs.agents.submission import give_to_agents
 from solvent.runs.recorded_run import new_run
 from solvent.runs.registry import SUBMITTED, announced, announced_record, key_of, list_runs, record_of
@@ -171,7 +171,7 @@ def test_an_agent_that_is_quicker_with_the_plan_is_no_conflict(store: Store, mon
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for the heartbeats of agents for as long as it takes: a machine may be busy."""
-    monkeypatch.setattr("solvent.runs.agents.presence.MAX_SECONDS", 200.0)
+    monkeypatch.setattr("solvent.runs.agents.membership.MAX_SECONDS", 200.0)
     monkeypatch.setattr("solvent.runs.agents.submission.SURE_PART_OF_TTL", 100.0)
 
 

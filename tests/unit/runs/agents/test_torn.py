@@ -18,7 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.runs.agents import watching
 from solvent.runs.agents.agent import Agent
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
@@ -124,7 +123,7 @@ def test_an_error_anywhere_leaves_no_hole(lines: int, number: int) -> None:
         store_at(Path(folder)) as store,
         pytest.MonkeyPatch.context() as patched,
     ):
-        patched.setattr(watching, "PATIENCE_SECONDS", 0.01)
+        patched.setattr("solvent.runs.agents.agent.WATCH_SECONDS", 0.01)
         submit(store, "r1", FLOW, {}, max_shards=PLACES)
         with suppress(Torn), Lines(at=1 + number % lines):
             _work(store)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.runs.replay_index import viewer
+from solvent.runs.replay_index.viewer import PAGE
 from solvent.workflows.model import Alternative, Result, Task, Value
 from tests.unit.runs.agents.flows import adaptive, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded, viewed
@@ -58,7 +58,7 @@ def test_all_molecules_are_on_some_page(large: Viewer) -> None:
     while left:
         page = large.inside(0, 1, offset=offset)
         seen += [one["id"] for one in page["members"]]
-        offset, left = offset + viewer.PAGE, page["left"]
+        offset, left = offset + PAGE, page["left"]
     assert (len(seen), len(set(seen))) == (MANY + 4, MANY + 4)
 
 
