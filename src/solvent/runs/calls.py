@@ -294,7 +294,7 @@ class Calls:
         """Note that a call is about to be made; tell whether it is."""
         journal, key = self._journal, call.key
         policy = self._policies.get(call.request.service, _NO_POLICY)
-        losses = journal.losses[key]
+        losses = journal.losses.get(key, 0)
         if call.is_cancelled:
             self.answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
             return False
@@ -307,7 +307,7 @@ class Calls:
                 # All lives of the run count together; what was lost with its agent has not failed.
                 failed = journal.attempts[key] - losses if self._is_shared else 0
                 call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
-            call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun[key] > 0)
+            call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun.get(key, 0) > 0)
         return True
 
     def begin(self) -> None:
@@ -335,7 +335,6 @@ class Calls:
             return answer
         call, value, failure, attempts = answer
         if self._is_shared:
-            failure = failure or self._unfit(value)
             attempts += self._journal.attempts[call.key]
         self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
         failure = self.note(Answer(call, value, failure, attempts))
@@ -348,32 +347,37 @@ class Calls:
             _wait_until_let_go(value)
         return Answer(call, None, failure, attempts)
 
-    def _unfit(self, value: Any) -> Failure | None:
-        """Say why a result cannot be passed to another machine, if so."""
-        try:
-            size, max_bytes = len(codec.pieces(value)), self._journal.max_value_bytes
-        except codec.Unrecordable as error:
-            return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
-        except MemoryError:
-            return Failure("FAILED", NO_MEMORY)
-        if size > max_bytes:
-            return Failure("FAILED", f"its result has {size:,} bytes, and the store takes at most {max_bytes:,}")
-        return None
-
     def note(self, answer: Answer) -> Failure | None:
-        """Note an answer, and return the failure that it is: the call has failed if memory does not hold its result."""
+        """Note an answer, and return the failure that it is: also one whose result cannot be kept may have failed."""
         call, value, failure, attempts = answer
+        journal = self._journal
         if failure is None:
+            if not journal.is_kept:
+                return None
             try:
-                why = self._journal.answered(call.key, attempts, value)
+                failure = self._note_value(call.key, attempts, value)
             except MemoryError:
                 failure = Failure("FAILED", NO_MEMORY)
-            else:
-                if why:
-                    self.unkept[call.key] = why
+            if failure is None:
                 return None
-        self._journal.failed(call.key, call.task, attempts, failure)
+        journal.failed(call.key, call.task, attempts, failure)
         return failure
+
+    def _note_value(self, key: str, attempts: int, value: Any) -> Failure | None:
+        """Note the value of an answer; return why it fails its call, where another machine must be able to have it."""
+        try:
+            data = codec.pieces(value)
+        except codec.Unrecordable as error:
+            if self._is_shared:
+                return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
+            self._journal.discarded(key, attempts)
+            self.unkept[key] = str(error)
+            return None
+        max_bytes = self._journal.max_value_bytes
+        if self._is_shared and len(data) > max_bytes:
+            return Failure("FAILED", f"its result has {len(data):,} bytes, and the store takes at most {max_bytes:,}")
+        self._journal.answered(key, attempts, data)
+        return None
 
     def note_failed_again(self) -> None:
         """Note that calls which were repeated have failed: nothing that was noted rests on their answers."""

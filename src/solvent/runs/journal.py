@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from solvent.runs.events import AnyEvent
     from solvent.services import Failure
     from solvent.store import Store
+    from solvent.values.encoding import Pieces
 
 MAX_READ = 1000
 
@@ -91,8 +92,11 @@ class Journal(Protocol):
     def adapted(self, event: Adapted, /) -> None:
         """Note an adaptation, unless it is in the journal and follows again."""
 
-    def answered(self, call: str, attempts: int, value: Any, /) -> str:
-        """Note an answer; return why its value cannot be kept, if so; raise `MemoryError` where that runs out."""
+    def answered(self, call: str, attempts: int, value: bytes | Pieces, /) -> None:
+        """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
+
+    def discarded(self, call: str, attempts: int, /) -> None:
+        """Note an answer whose value cannot be kept."""
 
     def failed(self, call: str, task: str, attempts: int, failure: Failure, /, *, is_last: bool = True) -> None:
         """Note that a call, or one of its attempts, failed."""
@@ -243,18 +247,17 @@ class StoredJournal:
         else:
             self._adapted.remove(known)
 
-    def answered(self, call: str, attempts: int, value: Any) -> str:
-        """Note an answer; return why its value cannot be kept, if so; raise `MemoryError` where that runs out."""
+    def answered(self, call: str, attempts: int, value: bytes | Pieces) -> None:
+        """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
         now = time.time()
-        try:
-            # What is noted together is one record, and that may be only so long.
-            kept = keep(self.store, codec.pieces(value), room=self._room - self._pending_bytes)
-        except codec.Unrecordable as error:
-            self.note(CallAnswered(call, now, attempts, is_discarded=True))
-            return str(error)
+        # What is noted together is one record, and that may be only so long.
+        kept = keep(self.store, value, room=self._room - self._pending_bytes)
         self._pending_bytes += len(kept.data)
         self.note(CallAnswered(call, now, attempts, kept))
-        return ""
+
+    def discarded(self, call: str, attempts: int) -> None:
+        """Note an answer whose value cannot be kept."""
+        self.note(CallAnswered(call, time.time(), attempts, is_discarded=True))
 
     def failed(self, call: str, task: str, attempts: int, failure: Failure, *, is_last: bool = True) -> None:
         """Note that a call, or one of its attempts, failed."""
@@ -365,9 +368,11 @@ class MemoryJournal:
         """Note an adaptation."""
         self.adaptations.append(event)
 
-    def answered(self, _call: str, _attempts: int, _value: Any) -> str:
-        """Keep nothing, which nothing hinders."""
-        return ""
+    def answered(self, _call: str, _attempts: int, _value: bytes | Pieces) -> None:
+        """Keep nothing."""
+
+    def discarded(self, _call: str, _attempts: int) -> None:
+        """Keep nothing."""
 
     def failed(self, _call: str, _task: str, _attempts: int, _failure: Failure, *, is_last: bool = True) -> None:
         """Keep nothing."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from solvent.values.encoding import whole
+
 if TYPE_CHECKING:
     from solvent.values.encoding import Pieces
 
@@ -35,9 +37,9 @@ class MemoryBlobs:
 
     def put_blob(self, data: bytes | Pieces) -> str:
         """Keep a blob, and return its name."""
-        whole = data if isinstance(data, bytes) else b"".join(data)
-        name = hashlib.sha256(whole).hexdigest()
-        self._blobs[name] = whole
+        found = whole(data)
+        name = hashlib.sha256(found).hexdigest()
+        self._blobs[name] = found
         return name
 
     def get_blob(self, name: str) -> bytes:
@@ -62,7 +64,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
 def keep(blobs: Blobs, data: bytes | Pieces, *, room: int = MIN_BLOB_BYTES) -> Kept:
     """Keep bytes, in a blob if there are more than `room`."""
     if len(data) < min(room, MIN_BLOB_BYTES):
-        return Kept(data if isinstance(data, bytes) else b"".join(data))
+        return Kept(whole(data))
     return Kept(blob=blobs.put_blob(data))
 
 

@@ -19,7 +19,7 @@ from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.runs.registry import messages_of
 from solvent.store import Append
 from solvent.values import codec
-from solvent.values.encoding import encoder
+from solvent.values.encoding import encoder, whole
 from solvent.values.limits import UNREADABLE
 from solvent.workflows.rule_functions import molecule_of, value_of
 
@@ -135,7 +135,7 @@ class Writer:
         if self._last is None or self._last[0] is not result:
             data = codec.pieces(value_of(result))
             blob = self._store.put_blob(data) if len(data) >= MIN_BLOB_BYTES else ""
-            self._last = result, b"" if blob else b"".join(data), blob
+            self._last = result, b"" if blob else whole(data), blob
         return Encoded(codec.encode(tuple(parts)), *self._last[1:])
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from solvent.errors import exception_text
 from solvent.lang.molecule import Symbol
-from solvent.values.encoding import Pieces, encoder
+from solvent.values.encoding import Pieces, encoder, whole
 from solvent.values.large import LargeWriter, find_large
 from solvent.values.limits import UNREADABLE, is_nested_too_deeply
 
@@ -29,7 +29,8 @@ MAX_NESTED = 200
 _OPENING = bytes((*range(0x80, 0xA0), *range(0xC7, 0xCA), *range(0xD4, 0xD9), *range(0xDC, 0xE0)))
 """First bytes of lists, mappings and extensions in msgpack."""
 _MIN_INT, _MAX_INT = -(1 << 63), (1 << 64) - 1
-_SIMPLE = frozenset((type(None), bool, float, str, bytes))
+_SCALARS = frozenset((type(None), bool, float))
+_SIMPLE = _SCALARS | {str, bytes}
 _HOLDERS = frozenset((list, tuple, dict, set, frozenset))
 _HALVES = "surrogatepass"
 Ext = msgspec.msgpack.Ext
@@ -47,11 +48,14 @@ class _Odd(str):
 
 def encode(value: Any) -> bytes:
     """Write a value; raise `Unrecordable` for one that cannot be, and `MemoryError` where there is too little."""
-    return b"".join(pieces(value))
+    return whole(pieces(value))
 
 
-def pieces(value: Any) -> Pieces:
-    """Write a value in pieces: large texts and bytes in it are not copied; raise as `encode` does."""
+def pieces(value: Any) -> bytes | Pieces:
+    """Write a value, one with large texts or bytes in pieces, which are not copied; raise as `encode` does."""
+    kind = type(value)
+    if kind in _SCALARS or (kind is int and _MIN_INT <= value <= _MAX_INT):
+        return _ENCODE(value)
     try:
         try:
             return _pieces(value)
@@ -64,15 +68,14 @@ def pieces(value: Any) -> Pieces:
         raise Unrecordable(f"it cannot be written: {exception_text(error)}") from error
 
 
-def _pieces(value: Any) -> Pieces:
+def _pieces(value: Any) -> bytes | Pieces:
     holders = set[int]()
     try:
         is_large = find_large(value, holders, MAX_NESTED)
     except RecursionError:
         is_large = False  # `_plain` says what is wrong with it.
     if not is_large:
-        data = _ENCODE(_plain(value, 0))
-        return Pieces((data,), len(data))
+        return _ENCODE(_plain(value, 0))
     return LargeWriter(holders, lambda one, depth: _ENCODE(_plain(one, depth)), _CODES).write(value)
 
 

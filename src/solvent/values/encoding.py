@@ -70,6 +70,11 @@ def utf8_size(text: str) -> int:
     return sum(len(text[at : at + MAX_PIECE_BYTES].encode()) for at in range(0, len(text), MAX_PIECE_BYTES))
 
 
+def whole(data: bytes | Pieces) -> bytes:
+    """Return bytes in one piece."""
+    return data if isinstance(data, bytes) else b"".join(data)
+
+
 def as_pieces(data: bytes | memoryview | Pieces) -> Pieces:
     """Return bytes as pieces."""
     if isinstance(data, Pieces):
@@ -86,4 +91,4 @@ def digest_of(pieces: Pieces) -> str:
     return digest.hexdigest()
 
 
-__all__ = ["MAX_PIECE_BYTES", "Pieces", "as_pieces", "digest_of", "encode_msgpack", "encoder", "utf8_size"]
+__all__ = ["MAX_PIECE_BYTES", "Pieces", "as_pieces", "digest_of", "encode_msgpack", "encoder", "utf8_size", "whole"]

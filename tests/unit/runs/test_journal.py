@@ -11,6 +11,7 @@ from solvent.runs.events import Adapted, CallFailed, CallStarted, ShardTaken
 from solvent.runs.journal import StoredJournal, read_journal
 from solvent.services import Failure
 from solvent.store import Conflict, Store
+from solvent.values import codec
 
 LOG = "runs/r/shard/0"
 
@@ -39,7 +40,7 @@ def test_a_journal_is_found_as_it_was_left(store: Store) -> None:
     first = opened(store)
     first.note(CallStarted("a", "a", 1.0))
     first.note(CallStarted("b", "b", 1.0))
-    assert first.answered("b", 1, {"x": (1, 2)}) == ""
+    first.answered("b", 1, codec.encode({"x": (1, 2)}))
     first.commit()
     first.failed("a", "a", 3, Failure("FAILED", "no"))
     first.commit()

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from solvent.values.codec import Unrecordable, decode, encode, pieces
+from solvent.values.encoding import Pieces, whole
 from solvent.values.large import MIN_LARGE_BYTES
 
 DATA, TEXT, WIDE = b"x" * MIN_LARGE_BYTES, "x" * MIN_LARGE_BYTES, "ä" * MIN_LARGE_BYTES
@@ -29,7 +30,7 @@ PLAIN: list[Any] = [
 def test_pieces_are_what_the_encoder_writes(value: Any) -> None:
     """The bytes are those of msgspec's encoder, and their number is known before."""
     found = pieces(value)
-    assert b"".join(found) == msgspec.msgpack.encode(value)
+    assert whole(found) == msgspec.msgpack.encode(value)
     assert len(found) == len(msgspec.msgpack.encode(value))
 
 
@@ -53,7 +54,9 @@ def test_what_is_large_comes_back_as_it_was(value: Any) -> None:
 
 def test_what_is_large_is_not_copied() -> None:
     """Large bytes are a piece as they are."""
-    assert any(part is DATA for part in pieces([1, (2, DATA)]).parts)
+    found = pieces([1, (2, DATA)])
+    assert isinstance(found, Pieces)
+    assert any(part is DATA for part in found.parts)
 
 
 def test_a_value_in_itself_is_refused() -> None:

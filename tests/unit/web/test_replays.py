@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.runs.agents.shards import submit
+from solvent.values import codec
 from solvent.workflows.model import Task, Value
 from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded
@@ -61,7 +62,7 @@ def test_a_replay_of_a_run_that_has_gone_on_is_made_anew(tmp_path: Path) -> None
     with store_at(tmp_path) as store, served(tmp_path / "store.db") as client:
         held = recorded(store, "r1", workflow(Task("one", "add", (Value(1),))), max_seconds=0)
         before = replay(client, "r1")
-        held.execution.journal.answered("one", 1, 1)
+        held.execution.journal.answered("one", 1, codec.encode(1))
         held.execution.journal.commit()
         grown = client.get("/api/runs/r1/replay").json()
         after = replay(client, "r1")
