@@ -79,7 +79,7 @@ def _run(options: Namespace, ttl: float) -> int:
     heartbeat = split_off(url, is_durable=not options.no_sync)
     from solvent.hocl.process_settings import few_collections
     from solvent.runs.agents.agent import Agent
-    from solvent.runs.stopper import Stopper
+    from solvent.runs.holders import Stopper
 
     offers = offers_from(options.services, trusts_all=options.trust_all, scale=options.scale)
     name = _name(options.name)

@@ -115,7 +115,7 @@ def _down(options: Namespace) -> int:
         raise Misuse("H319", "no agents are named", hint="HOSTS.yaml, --agent NAME or --all")
     from solvent.runs.agents.hosts import read_hosts
     from solvent.runs.agents.membership import SURE_PART_OF_TTL, see_agents
-    from solvent.runs.stopper import ask_to_stop
+    from solvent.runs.holders import ask_to_stop
     from solvent.store import open_store
 
     hosts = read_hosts(options.file) if options.file else None

@@ -1,7 +1,7 @@
 """Runs of workflows: in this process (embedded), by agents, recorded, replayed, explored; and of programs over nodes.
 
 Reading order: report, events, journal, functions, conditions, calls, messages, outcome, execution; host,
-embedded, api; registry, holders, hosted_shard, stopper, recorded_run, replay; projection; agents; replay_index;
+embedded, api; registry, holders, recorded_run, replay; projection; agents; replay_index;
 resources; observing; exploration, causality, state_graph; nodes.
 """
 

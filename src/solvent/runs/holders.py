@@ -1,8 +1,14 @@
-"""Which process has a run of one process, as a lease and a heartbeat say, and whether it is still there.
+"""Which process has a shard of a run, how it takes and leaves that, and how it is asked to end.
 
 A process is known by its host, its number, and when it started: numbers are used again, also after the machine was.
 Containers of one machine number their processes each for itself, and may have one host's name: what is in another
 container cannot be seen from here.
+
+A shard is had by a lease, whose epoch opens its journal. An agent has some shards of many runs, an embedded run the
+only one of its own.
+
+Agents are asked to end by a key of the store: who reaches the store needs no way to their machines. Whoever can write
+to a store can end its agents; it can end its runs as well. What agents had goes on with others.
 """
 
 from __future__ import annotations
@@ -12,19 +18,24 @@ import platform
 import re
 import secrets
 import subprocess
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from solvent.errors import StoreError
-from solvent.runs.registry import key_of
-from solvent.store.leases import AGENTS, heartbeat_from_value, holder_from_entry
+from solvent.errors import RecordProblem, StoreError
+from solvent.runs.journal import StoredJournal
+from solvent.runs.registry import journal_of, key_of, record_of
+from solvent.store.leases import AGENTS, Lease, heartbeat_from_value, holder_from_entry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from solvent.runs.events import Event
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
-
+    from solvent.store.leases import Presumption
 _STARTED_FIELD = 19
 """Where `/proc/N/stat` says when a process started, counted from behind its name."""
 
@@ -148,4 +159,120 @@ def _started_by_ps(process: int) -> str | None:
     return found.stdout.strip() or None
 
 
-__all__ = ["Holder", "agent_name", "holder_of", "is_left", "is_there", "process_of", "status_of", "this_process"]
+class HostedShard:
+    """A shard of a recorded run that this process has; for one thread."""
+
+    def __init__(self, store: Store, run: str, number: int, agent: str, *, origin: str = "") -> None:
+        """Name the shard; `origin` is the run that this one continues: calls have the names that they had there."""
+        self.journal = StoredJournal(store, journal_of(run, number), agent)
+        self.journal.run = origin or run
+        # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
+        self._lease = Lease(store, key_of(run, "lease", number), agent)
+        self._number = number
+        #: The epoch in which it is here.
+        self.epoch = 0
+
+    def rename(self, run: str) -> None:
+        """Be a shard of another run, before it is taken."""
+        self.journal.rename(journal_of(run, self._number))
+        self._lease.key = key_of(run, "lease", self._number)
+
+    def take(self, presumption: Presumption) -> bool:
+        """Take the lease, if nobody has it or who has it is presumed dead; return whether it was taken."""
+        epoch = self._lease.take(presumption)
+        self.epoch = epoch or 0
+        return epoch is not None
+
+    def open(self, *, since: Collection[int] = ()) -> None:
+        """Open the journal, in the epoch of the lease; see `StoredJournal.open`."""
+        self.journal.open(self.epoch, since=since)
+
+    @property
+    def taken_from(self) -> str:
+        """The agent, presumed dead, from which it was taken over; the empty name, if nobody had it."""
+        return self._lease.taken_from
+
+    def close(self, *events: Event) -> None:
+        """Note how its tasks are; raise `RecordProblem` R402 if another process has it by now."""
+        for event in events:
+            self.journal.note(event)
+        self.journal.commit()
+
+    def release(self) -> None:
+        """Let another process have it."""
+        self._lease.release()
+
+
+def damaged_lease(run: str, shard: int, error: StoreError) -> RecordProblem:
+    """Say that the key which tells who has a shard does not read, and what to do: no agent takes a shard by guess."""
+    key = key_of(run, "lease", shard)
+    said = f"the lease `{key}` is damaged, and no agent can take shard {shard} of {run}: {error.message}"
+    hint = (
+        f"delete this key, in Python by `solvent.store.open_store(STORE).delete({key!r})`: agents then go on from "
+        f"the journal; or `solvent cancel {run}`, and submit the workflow again"
+    )
+    return RecordProblem("R403", said, hint=hint)
+
+
+STOPS = "stops/"
+LOOK_SECONDS = 0.5
+"""How often it is looked whether an agent is to end."""
+
+
+def ask_to_stop(store: Store, agent: str) -> None:
+    """Ask an agent to end."""
+    store.put(STOPS + agent, b"")
+
+
+class Stopper:
+    """Looks whether an agent is asked to end, or a run is over after which it is to; a thread, while in its context."""
+
+    def __init__(self, store: Store, agent: str, stop: Callable[[], None], *, until: str = "") -> None:
+        self._store = store
+        self._key = STOPS + agent
+        self._stop = stop
+        self._until = until
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="stopper", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        try:
+            self._store.delete(self._key)
+        except StoreError:
+            return
+
+    def _look(self) -> None:
+        while not self._is_over.wait(LOOK_SECONDS):
+            try:
+                is_time = self._store.get(self._key) is not None
+                if not is_time and self._until:
+                    record = record_of(self._store, self._until)
+                    is_time = record is not None and record.has_ended
+            except (StoreError, RecordProblem):
+                # The store is away, or the record damaged; the agent itself finds that out.
+                continue
+            if is_time:
+                self._stop()
+                return
+
+
+__all__ = [
+    "STOPS",
+    "Holder",
+    "HostedShard",
+    "Stopper",
+    "agent_name",
+    "ask_to_stop",
+    "damaged_lease",
+    "holder_of",
+    "is_left",
+    "is_there",
+    "process_of",
+    "status_of",
+    "this_process",
+]

@@ -22,8 +22,17 @@ import msgspec
 from solvent.errors import Conflict, LimitReached, RecordProblem, StoreError
 from solvent.runs.closed_shards import closed_run
 from solvent.runs.events import Ended
-from solvent.runs.holders import Holder, agent_name, holder_of, is_there, process_of, this_process
-from solvent.runs.hosted_shard import HostedShard, damaged_lease
+from solvent.runs.holders import (
+    Holder,
+    HostedShard,
+    Stopper,
+    agent_name,
+    damaged_lease,
+    holder_of,
+    is_there,
+    process_of,
+    this_process,
+)
 from solvent.runs.registry import (
     FORMAT,
     NAME_RULE,
@@ -36,7 +45,6 @@ from solvent.runs.registry import (
     new_name,
     new_record,
 )
-from solvent.runs.stopper import Stopper
 from solvent.store.leases import AGENTS, Heartbeat
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from solvent.runs.agents.refusals import Refusals
 from solvent.runs.agents.shards import is_away, refuse_format
 from solvent.runs.agents.store_outage import Troubles
 from solvent.runs.agents.termination import IDLE_SECONDS, Endings
+from solvent.runs.holders import damaged_lease
 from solvent.runs.host import Host
-from solvent.runs.hosted_shard import damaged_lease
 from solvent.runs.messages import dealt
 from solvent.runs.registry import (
     FINISHED,

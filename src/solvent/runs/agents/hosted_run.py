@@ -16,7 +16,7 @@ from solvent.runs.call_queue import CallQueue
 from solvent.runs.closed_shards import wanted_of
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
-from solvent.runs.hosted_shard import HostedShard
+from solvent.runs.holders import HostedShard
 from solvent.runs.journal import MAX_READ
 from solvent.runs.kinds import makers_at
 from solvent.runs.messages import Mailbox, dealt

@@ -14,8 +14,7 @@ from solvent.runs.agents.refusals import ALL, refused
 from solvent.runs.agents.shards import is_over, standings
 from solvent.runs.agents.store_outage import room_problem
 from solvent.runs.closed_shards import report_of
-from solvent.runs.holders import status_of
-from solvent.runs.hosted_shard import damaged_lease
+from solvent.runs.holders import damaged_lease, status_of
 from solvent.runs.projection import view_of
 from solvent.runs.registry import existing, journal_of, key_of, shards_of, workflow_of
 from solvent.store.leases import Holder, holder_from_entry

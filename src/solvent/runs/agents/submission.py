@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
 from solvent.runs.agents.membership import SURE_PART_OF_TTL, has_a_part, marks_of, offered_apart, see_agents
 from solvent.runs.agents.shards import submit
-from solvent.runs.holders import agent_name
-from solvent.runs.hosted_shard import HostedShard
+from solvent.runs.holders import HostedShard, agent_name
 from solvent.runs.recorded_run import SeenDead, refuse_to_continue
 from solvent.runs.registry import NAME_RULE, change, existing, is_name, key_of, tell_agents, workflow_of
 from solvent.workflows.translate import Concretiser
