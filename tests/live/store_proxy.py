@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import Self
 
-_PUBLISHED = re.compile(rb"HPUB (?P<subject>\S+) (?P<reply>\S+) \d+ \d+\r\n")
+_PUBLISHED = re.compile(rb"HPUB (?P<subject>\S+) (?P<reply>\S+) \d+ (?P<size>\d+)\r\n")
 _ANSWERED = re.compile(rb"HMSG _INBOX\.\S+ \d+ \d+ (?P<size>\d+)\r\n")
 _INBOX = re.compile(rb"SUB (?P<inbox>_INBOX\.\S+)\.\*\s+(?P<number>\d+)\r\n")
 
@@ -72,7 +72,7 @@ class Proxy:
                 if self.lie is not None and published:
                     lie, self.lie = self.lie, None
                     client.sendall(b"MSG %s %s %d\r\n%s\r\n" % (published["reply"], self._inbox, len(lie), lie))
-                    continue
+                    data = data[: published.start()] + data[published.end() + int(published["size"]) + 2 :]
                 server.sendall(data)
         self._end(client, server)
 

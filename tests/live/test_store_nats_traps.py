@@ -201,6 +201,18 @@ def test_nothing_is_sent_behind_a_record_that_is_refused(near: Store, part: str)
     assert near.last(f"{part}/other") == 0
 
 
+@pytest.mark.parametrize("code", [10008, 10077])
+def test_records_of_a_log_are_stored_in_the_order_of_their_appends(
+    proxy: Proxy, far: Store, part: str, code: int
+) -> None:
+    """None is stored before an earlier one that the server refuses, be it for a moment or for want of room."""
+    proxy.lie = json.dumps({"error": {"code": 503, "err_code": code, "description": "refused"}}).encode()
+    with pytest.raises(StoreError, match="E403") if code == 10077 else nullcontext():
+        far.append_all([Append(part, b"first"), Append(f"{part}/other", b""), Append(part, b"second")])
+    assert proxy.lie is None
+    assert [record.data for record in far.read(part)] == ([] if code == 10077 else [b"first", b"second"])
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
 def test_a_read_that_is_cut_off_is_done_again(proxy: Proxy, far: Store, part: str, share: float) -> None:
     """A read whose answers stop amid a batch gives every record once, in order."""

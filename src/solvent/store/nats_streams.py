@@ -20,9 +20,10 @@ anything else; so the leader is asked for the last position as well, and for mis
 
 *Several records at once* are appended in one batch, or one after the other without waiting in between. A server accepts
 a batch as a whole or not at all. For replicated records a batch is cheapest; a single server makes files for each
-batch, which pays only for many records. Otherwise records are sent in order without waiting, with one exception:
+batch, which pays only for many records. Otherwise records are sent in order without waiting, with two exceptions:
 records after one with an expected position wait until that one is stored. So a process whose log has been taken over
-finds out by that record, and does no harm with the rest.
+finds out by that record, and does no harm with the rest. And a record waits for the one before it in the same log: else
+one that the server refuses for a moment would be stored behind it.
 """
 
 from __future__ import annotations
@@ -602,13 +603,15 @@ def _is_fenced_within(sendings: Sequence[Sending]) -> bool:
 
 
 def _groups(sendings: Sequence[Sending]) -> Iterator[list[Sending]]:
-    """Divide after each record, or run of records, with an expected position."""
+    """Divide after each record, or run of records, with an expected position, and before a second one of a log."""
     group: list[Sending] = []
+    logs: set[str] = set()
     for sending in sendings:
-        if group and group[-1].expected is not None and sending.expected is None:
+        if group and ((group[-1].expected is not None and sending.expected is None) or sending.subject in logs):
             yield group
-            group = []
+            group, logs = [], set()
         group.append(sending)
+        logs.add(sending.subject)
     if group:
         yield group
 

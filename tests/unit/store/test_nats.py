@@ -158,10 +158,11 @@ def _sending(subject: str, expected: int | None = None, size: int = 1) -> Sendin
 
 
 def test_what_follows_a_fence_waits() -> None:
-    """A group ends behind a row of records with an expected position."""
+    """A group ends behind a row of records with an expected position, and before a second record of a log."""
     a, b, fence, other = _sending("a"), _sending("b"), _sending("own", 7), _sending("second", 0)
     assert list(_groups([a, fence, other, b, a, fence])) == [[a, fence, other], [b, a, fence]]
     assert list(_groups([a, b])) == [[a, b]]
+    assert list(_groups([a, b, a])) == [[a, b], [a]]
     assert list(_groups([])) == []
 
 

@@ -80,7 +80,7 @@ class JournalWriter:
         refused: dict[Execution, StoreError] = {}
         for shard, messages in said:
             try:
-                self._store.append_all(messages)
+                self._store.append_all(self._packed(messages))
             except StoreError as error:
                 refused[shard] = self._check(error)
         return refused
@@ -106,7 +106,7 @@ class JournalWriter:
             try:
                 # Messages only when it is sure that the shard is still here, but for those that do not rest on that.
                 if at:
-                    self._store.append_all(appends[:at])
+                    self._store.append_all(self._packed(appends[:at]))
             except StoreError as error:
                 refused[shard] = self._check(error)
             else:
