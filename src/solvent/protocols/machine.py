@@ -5,6 +5,10 @@ Same state and event, same answer: no clock, no chance, no network, nothing chan
 checker and the live host run the very same machine and differ only in where events come from and what they do with
 effects. A host carries effects out in order, so what must survive a crash is saved before it is said.
 
+A protocol is written as functions: `start(config, saved, life)` and `step(config, state, event)`, which `Configured`
+makes a machine. What a node knows is one `NodeState`. A step works on a `Draft`: a shallow copy of the state, which its
+functions write to, and the effects so far. The fields of a state hold immutable values, so nothing else changes.
+
 Time, chance and knowledge come from outside, as events. A `SetTimer` comes back as `TimerFired`; a `Choose` comes
 back as `Chosen` (the simulator draws it from the seed, the checker tries all, the live host asks the system); an
 `Ask` hands a question to whatever the machine serves (a chemical program, a user's call) and comes back as
@@ -16,9 +20,14 @@ Ticks are the simulator's steps where time is discrete, and milliseconds everywh
 
 from __future__ import annotations
 
-from typing import Any, NewType, Protocol, TypeAlias, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NewType, Protocol, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NodeId = NewType("NodeId", int)
 """A node: a number from zero, unique in its system, and its place in every total order."""
@@ -30,6 +39,13 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 
 class Message(msgspec.Struct, frozen=True, gc=False, tag=True, forbid_unknown_fields=True):
     """What one node says to another. Its tag lets a union of messages decode itself."""
+
+
+class NodeState(msgspec.Struct, gc=False):
+    """What a node knows; written to in a `Draft` alone."""
+
+    def __hash__(self) -> int:
+        return hash(astuple(self))
 
 
 # ------------------------------------------------------------------------------------------------------ events
@@ -128,6 +144,7 @@ class Report(Value, frozen=True, gc=False):
 Effect: TypeAlias = Send | SetTimer | CancelTimer | Save | Choose | Ask | Report
 Effects: TypeAlias = tuple[Effect, ...]
 
+Config = TypeVar("Config")
 State = TypeVar("State")
 Step: TypeAlias = tuple[State, Effects]
 
@@ -135,11 +152,47 @@ Step: TypeAlias = tuple[State, Effects]
 class Machine(Protocol[State]):
     """One node's part of a protocol."""
 
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[State]:
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0, /) -> Step[State]:
         """Begin; after a crash with the records saved, in order, and the number of the new life (1, 2, ...)."""
 
-    def step(self, state: State, event: Event) -> Step[State]:
+    def step(self, state: State, event: Event, /) -> Step[State]:
         """Take one event."""
+
+
+# ------------------------------------------------------------------------------------------ protocols of functions
+
+
+class Configured(Generic[Config, State]):
+    """The machine of one node: the functions of a protocol and the node's configuration."""
+
+    __slots__ = ("config", "start", "step")
+
+    def __init__(
+        self, start: Callable[..., Step[State]], step: Callable[[Config, State, Event], Step[State]], config: Config
+    ) -> None:
+        self.config = config
+        self.start: Callable[..., Step[State]] = partial(start, config)
+        self.step: Callable[[State, Event], Step[State]] = partial(step, config)
+
+
+class Draft(msgspec.Struct, Generic[Config, State], gc=False):
+    """A step in the making: a copy of the state, to be written to, and the effects so far."""
+
+    config: Config
+    state: State
+    effects: list[Effect] = []
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Send a message."""
+        self.effects.append(Send(to, message))
+
+    def save(self, record: Any) -> None:
+        """Save a record."""
+        self.effects.append(Save(record))
+
+    def report(self, outcome: Any) -> None:
+        """Report an outcome."""
+        self.effects.append(Report(outcome))
 
 
 __all__ = [
@@ -148,12 +201,15 @@ __all__ = [
     "CancelTimer",
     "Choose",
     "Chosen",
+    "Configured",
+    "Draft",
     "Effect",
     "Effects",
     "Event",
     "Machine",
     "Message",
     "NodeId",
+    "NodeState",
     "PeerRestarted",
     "Received",
     "Report",

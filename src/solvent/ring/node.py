@@ -24,8 +24,8 @@ from solvent.protocols.token.group.vocabulary import (
     Skipped,
     ViewBegan,
 )
-from solvent.protocols.token.state import TokenConfig
-from solvent.protocols.token.vocabulary import Moved
+from solvent.protocols.token.messages import Moved
+from solvent.protocols.token.node import TokenConfig
 from solvent.ring.data import unpacked
 from solvent.ring.hearing import Heard, RingMessage
 from solvent.ring.locking import Queue

@@ -3,92 +3,87 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Any
 
 from solvent.protocols.machine import SetTimer
-from solvent.protocols.token.halving import Hop
+from solvent.protocols.token import node
 from solvent.protocols.token.messages import Gimme, Token
-from solvent.protocols.token.node import Ring
+from solvent.protocols.token.node import Hop, Now
 from solvent_lab.checker.registry import Variants
-from solvent_lab.models.token import variant
+from solvent_lab.models.token import variant as model
+from solvent_lab.variants import variant
 
 if TYPE_CHECKING:
-    from solvent.protocols.machine import Event, NodeId
-    from solvent.protocols.token.state import TokenState, TokenStep
+    from solvent.protocols.machine import NodeId
 
 BROKEN = Variants()
 
 
-@BROKEN.add(variant, "binary", 2)
-class TrapIsToken(Ring):
+@BROKEN.add(model, "binary", 2)
+@variant(node, "on_gimme")
+def trap_is_token(on_gimme: Any, now: Now, sender: NodeId, gimme: Gimme) -> None:
     """T3: any message is taken for the token, even a search."""
-
-    def step(self, state: TokenState, event: Event) -> TokenStep:
-        message = getattr(event, "message", None)
-        if isinstance(message, Gimme) and state.token is None:
-            return self._visited(state, Token(visits=message.stamp))
-        return super().step(state, event)
+    if now.state.token is None:
+        node.on_token(now, Token(visits=gimme.stamp))
+    else:
+        on_gimme(now, sender, gimme)
 
 
-@BROKEN.add(variant, "binary", 4)
-class KeepsIt(Ring):
+@BROKEN.add(model, "binary", 4)
+@variant(node, "lend")
+def keeps_it(lend: Any, now: Now, to: NodeId, token: Token) -> None:
     """A lender keeps the token."""
+    kept = now.state.token
+    lend(now, to, token)
+    now.state.token = kept
 
-    def _lent(self, state: TokenState, to: NodeId, token: Token) -> TokenStep:
-        after, effects = super()._lent(state, to, token)
-        return replace(after, token=state.token), effects
 
-
-@BROKEN.add(variant, "binary", 4)
-class NeverReturns(Ring):
+@BROKEN.add(model, "binary", 4)
+@variant(node, "hand_on")
+def never_returns(_hand_on: Any, now: Now, _token: Token) -> None:
     """A borrower forgets the token, and its lender waits for ever."""
-
-    def _on_borrowed(self, state: TokenState, _token: Token) -> TokenStep:
-        return replace(state, token=None), ()
+    now.state.token = None
 
 
-@BROKEN.add(variant, "found", 4)
-class StridesFromWhole(Ring):
+@BROKEN.add(model, "found", 4)
+@variant(node, "across")
+def strides_from_whole(_across: Any, size: int) -> Hop:
     """T1: a search carries its last distance, N at first, and goes half as far: the second time back where it began."""
-
-    def _first_hop(self) -> Hop:
-        return Hop(self.config.size // 2, 0, self.config.size)
-
-    def _hop(self, behind: int, ahead: int, *, is_ahead: bool) -> Hop | None:
-        stride = ahead // 2
-        return Hop(stride if is_ahead else -stride, behind, stride) if stride else None
+    return Hop(size // 2, 0, size)
 
 
-@BROKEN.add(variant, "found", 3)
-class StridesFromHalf(StridesFromWhole):
+@BROKEN.add(model, "found", 3)
+@variant(node, "across")
+def strides_from_half(_across: Any, size: int) -> Hop:
     """T10: it carries N/2 at first; halves are rounded down, which asks the right nodes for powers of two alone."""
-
-    def _first_hop(self) -> Hop:
-        return Hop(self.config.size // 2, 0, self.config.size // 2)
+    return Hop(size // 2, 0, size // 2)
 
 
-@BROKEN.add(variant, "found", 3)
-class StampsAlone(Ring):
+@strides_from_whole.also(node, "onward")
+@strides_from_half.also(node, "onward")
+def half_as_far(_onward: Any, behind: int, ahead: int, *, is_ahead: bool) -> Hop | None:
+    """Go half as far as the last time."""
+    stride = ahead // 2
+    return Hop(stride if is_ahead else -stride, behind, stride) if stride else None
+
+
+@BROKEN.add(model, "found", 3)
+@variant(node, "is_token_ahead")
+def stamps_alone(_is_token_ahead: Any, _here: NodeId, stamp: int, _requester: NodeId, theirs: int) -> bool:
     """T4: equal stamps count as older, so that a search before the first visit goes the wrong way."""
-
-    def _is_ahead(self, here: NodeId, stamp: int, requester: NodeId, theirs: int) -> bool:
-        del here, requester
-        return stamp > theirs
+    return stamp > theirs
 
 
-@BROKEN.add(variant, "rests", 2)
-class RestsForEver(Ring):
+@BROKEN.add(model, "rests", 2)
+@variant(node, "dispatch")
+def rests_for_ever(dispatch: Any, now: Now) -> None:
     """A resting token waits to be found: after one lost search it waits for ever."""
-
-    def _dispatch(self, state: TokenState) -> TokenStep:
-        after, effects = super()._dispatch(state)
-        return after, tuple(effect for effect in effects if not isinstance(effect, SetTimer))
+    dispatch(now)
+    now.effects[:] = [effect for effect in now.effects if not isinstance(effect, SetTimer)]
 
 
 BROKEN["served-traps-stay"] = partial(
-    variant, "no-clean-up", 3, is_lent_in_vain=False, title="T6: the token is lent to a node that was served long ago"
+    model, "no-clean-up", 3, is_lent_in_vain=False, title="T6: the token is lent to a node that was served long ago"
 )
 
-__all__ = ["BROKEN", "StridesFromHalf", "StridesFromWhole"]
+__all__ = ["BROKEN", "strides_from_half", "strides_from_whole"]

@@ -210,7 +210,7 @@ def event_from(outcome: Any) -> Event | None:
     from solvent.net import PeerFault
     from solvent.protocols.link import LinkFault
     from solvent.protocols.token.group.vocabulary import MemberChanged, Suspected, ViewBegan
-    from solvent.protocols.token.vocabulary import Moved
+    from solvent.protocols.token.messages import Moved
 
     match outcome:
         case Moved(to, why):

@@ -14,10 +14,8 @@ from msgspec.structs import replace
 
 from solvent.protocols.machine import NodeId, Report, Requested, SetTimer, TimerFired
 from solvent.protocols.token.invariants import SAFETY, who_borrows_it_waits_for_it
-from solvent.protocols.token.messages import Gimme, NotHere, Token
-from solvent.protocols.token.node import Ring
-from solvent.protocols.token.state import TokenConfig
-from solvent.protocols.token.vocabulary import Acquire, Granted, Release
+from solvent.protocols.token.messages import Acquire, Gimme, Granted, NotHere, Release, Token
+from solvent.protocols.token.node import TokenConfig, ring_node
 from solvent_lab.checker.model import Model, Network, Timers
 from solvent_lab.checker.small_numbers import ranked
 from solvent_lab.checker.world import invariants_over
@@ -25,33 +23,31 @@ from solvent_lab.checker.world import invariants_over
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.protocols.machine import Event
-    from solvent.protocols.token.state import TokenState, TokenStep
+    from solvent.protocols.machine import Event, Machine, Step
+    from solvent.protocols.token.node import TokenState
     from solvent_lab.checker.world import World
 
 _USE = "use"
 
 
-class TakesTime(Ring):
-    """A node whose user needs the token for a while."""
+class TakesTime:
+    """A node whose user needs the token for a while, or twice."""
 
-    def step(self, state: TokenState, event: Event) -> TokenStep:
-        """Take one event; the time of use is a timer."""
+    def __init__(self, config: TokenConfig, *, is_wanted_again: bool = False) -> None:
+        self.ring = ring_node(config)
+        self.is_wanted_again = is_wanted_again
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0, /) -> Step[TokenState]:
+        """Begin."""
+        return self.ring.start(saved, life)
+
+    def step(self, state: TokenState, event: Event, /) -> Step[TokenState]:
+        """Take one event; the time of use is a timer, and the first release may ask for the token again."""
         if event == TimerFired(_USE):
-            return self._on_release(state)
-        after, effects = super().step(state, event)
+            event = Requested(Release(is_again=self.is_wanted_again and state.requests == 1))
+        after, effects = self.ring.step(state, event)
         is_granted = any(type(effect) is Report and type(effect.outcome) is Granted for effect in effects)
         return after, (*effects, SetTimer(_USE, 1)) if is_granted else effects
-
-
-class WantsItAgain(TakesTime):
-    """A node whose user wants the token twice, and says so when it releases it."""
-
-    def step(self, state: TokenState, event: Event) -> TokenStep:
-        """Take one event; the first release asks for the token again."""
-        if event == TimerFired(_USE) and state.requests == 1:
-            return super().step(state, Requested(Release(is_again=True)))
-        return super().step(state, event)
 
 
 # ------------------------------------------------------------------------------------------------- standard names
@@ -111,7 +107,7 @@ def token(
     size: int,
     *,
     title: str = "",
-    machine: type[Ring] = Ring,
+    machine: Callable[[TokenConfig], Machine[TokenState]] = ring_node,
     wanting: int | None = None,
     losses: int = 0,
     rests_until_quiet: bool = False,
@@ -152,7 +148,7 @@ _VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "uses": ("using the token takes time", {"machine": TakesTime, "is_instant": False}),
     "uses-again": (
         "released and wanted again",
-        {"machine": WantsItAgain, "is_instant": False, "max_rest": 1, "times": 2},
+        {"machine": partial(TakesTime, is_wanted_again=True), "is_instant": False, "max_rest": 1, "times": 2},
     ),
     "rests": ("the token rests for any time", {"max_rest": 1}),
     "one-search-rests": ("one search, the token rests", {"has_one_search": True, "max_rest": 1}),

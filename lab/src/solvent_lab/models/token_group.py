@@ -31,7 +31,7 @@ from solvent.protocols.token.group.vocabulary import (
     Unlock,
 )
 from solvent.protocols.token.messages import Gimme, NotHere
-from solvent.protocols.token.state import TokenConfig
+from solvent.protocols.token.node import TokenConfig
 from solvent_lab.checker.model import Asking, Crashes, Model, Timers
 from solvent_lab.checker.world import invariants_over
 

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from solvent.errors import Misuse, SolventError
 from solvent.protocols.machine import NodeId, Send
 from solvent.protocols.token.messages import Token
-from solvent.protocols.token.node import Ring
-from solvent.protocols.token.state import TokenConfig
+from solvent.protocols.token.node import TokenConfig, ring_node
 from solvent_lab.simulator.discrete import DiscreteRun
 from solvent_lab.simulator.environment import Ending
 from solvent_lab.simulator.token_users import Users
@@ -27,7 +26,7 @@ from solvent_lab.token_peers import NaimiTrehel, Raymond
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Effects, Event, Machine, Step
-    from solvent.protocols.token.state import TokenState, TokenStep
+    from solvent.protocols.token.node import TokenState
     from solvent_lab.simulator.discrete import Observer
 
 PROTOCOLS = ("ring", "binary", "raymond", "naimi")
@@ -206,7 +205,6 @@ def machines_of(setup: Setup) -> list[Machine[Any]]:
         return [Raymond(node, tells_moves=True) for node in nodes]
     if setup.protocol == "naimi":
         return [NaimiTrehel(node, tells_moves=True) for node in nodes]
-    kind = NewestFirst if setup.lends_to_newest else Ring
     usual = TokenConfig(
         nodes[0],
         setup.nodes,
@@ -220,15 +218,20 @@ def machines_of(setup: Setup) -> list[Machine[Any]]:
     )
     if setup.lends_one_by_one or setup.lends_to_newest:
         usual = replace(usual, max_row=0)
-    return [kind(replace(usual, node=node), tells_moves=True) for node in nodes]
+    rings = [ring_node(replace(usual, node=node), tells_moves=True) for node in nodes]
+    return [NewestFirst(ring) for ring in rings] if setup.lends_to_newest else [*rings]
 
 
-class NewestFirst(Ring):
+class NewestFirst:
     """A node whose last trap is sprung first."""
 
-    def step(self, state: TokenState, event: Event) -> TokenStep:
+    def __init__(self, ring: Machine[TokenState]) -> None:
+        self.ring = ring
+        self.start = ring.start
+
+    def step(self, state: TokenState, event: Event, /) -> Step[TokenState]:
         """Take one event, and move a trap that was added at the end to the front."""
-        after, effects = super().step(state, event)
+        after, effects = self.ring.step(state, event)
         traps = after.traps
         if traps and traps[-1] not in state.traps:
             after = replace(after, traps=(traps[-1], *traps[:-1]))

@@ -17,7 +17,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from solvent.protocols.machine import NodeId
-from solvent.protocols.token.vocabulary import Acquire, Granted, Moved
+from solvent.protocols.token.messages import Acquire, Granted, Moved
 from solvent_lab.simulator.environment import Environment
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from solvent.protocols.machine import Effect, Event, Message, NodeId, Received, Report, Requested, Send, Step, Value
-from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
+from solvent.protocols.token.messages import Acquire, Granted, Moved, Release
 
 
 class Wanted(Message, frozen=True, gc=False):

@@ -1,10 +1,9 @@
 """Adaptive token passing: a token goes round a ring, and a search by halving brings it to who wants it.
 
-Reading order: vocabulary, messages, state, node; systems holds the paper's rewriting systems.
+Reading order: messages, node, invariants; then `group`, a lock and a common order of broadcasts made of it.
 """
 
-from solvent.protocols.token.node import Ring
-from solvent.protocols.token.state import TokenConfig
-from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
+from solvent.protocols.token.messages import Acquire, Granted, Moved, Release
+from solvent.protocols.token.node import TokenConfig, ring_node
 
-__all__ = ["Acquire", "Granted", "Moved", "Release", "Ring", "TokenConfig"]
+__all__ = ["Acquire", "Granted", "Moved", "Release", "TokenConfig", "ring_node"]

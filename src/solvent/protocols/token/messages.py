@@ -1,4 +1,4 @@
-"""What nodes of the token protocol say to each other.
+"""What nodes of the token protocol say to each other, and the words between a node and its user.
 
 Only `Token` is expensive: it must arrive, once. The others are hints that bring it to where it is wanted; any of them
 may be lost without harm.
@@ -6,9 +6,11 @@ may be lost without harm.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from immutables import Map
 
-from solvent.protocols.machine import Message, NodeId
+from solvent.protocols.machine import Message, NodeId, Value
 
 
 class Token(Message, frozen=True, gc=False):
@@ -65,3 +67,36 @@ class Probe(Message, frozen=True, gc=False):
     count: int
     #: Whether it will be asked again, so that nobody need search.
     is_crowded: bool = False
+
+
+RingMessage: TypeAlias = Token | Gimme | NotHere | Probe
+
+
+# ----------------------------------------------------------------------------------------------------- the user
+
+
+class Acquire(Value, frozen=True, gc=False):
+    """The user wants the token; one request at a time."""
+
+
+class Release(Value, frozen=True, gc=False):
+    """The user is done with it."""
+
+    #: Whether it wants the token again, after the others that want it.
+    is_again: bool = False
+
+
+class Granted(Value, frozen=True, gc=False):
+    """The user has the token, for its request of this number."""
+
+    request: int
+    #: Counted up by the token with every grant, so that what was done under an earlier one can be refused; zero where
+    #: the token counts nothing.
+    number: int = 0
+
+
+class Moved(Value, frozen=True, gc=False):
+    """The token left for another node; `why` says how: round, lent, returned."""
+
+    to: NodeId
+    why: str

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from solvent.protocols.machine import NodeId
-from solvent.protocols.token.vocabulary import Granted
+from solvent.protocols.token.messages import Granted
 from solvent_lab.simulator.token_users import Fairness, Users
 
 ONE, TWO = NodeId(1), NodeId(2)

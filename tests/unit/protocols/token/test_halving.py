@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.protocols.machine import NodeId, Received, Requested, Send
-from solvent.protocols.token.messages import Gimme, Token
-from solvent.protocols.token.node import Ring
-from solvent.protocols.token.state import TokenConfig, TokenState
-from solvent.protocols.token.vocabulary import Acquire
-from solvent_lab.broken.token import StridesFromHalf, StridesFromWhole
+from solvent.protocols.machine import Configured, NodeId, Received, Requested, Send
+from solvent.protocols.token.messages import Acquire, Gimme, Token
+from solvent.protocols.token.node import Ring, TokenConfig, TokenState, ring_node
+from solvent_lab.broken.token import strides_from_half, strides_from_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from solvent_lab.variants import Variant
 
 
 def stamps(size: int, place: int, *, has_been_round: bool) -> list[int]:
@@ -27,15 +27,15 @@ def stamps(size: int, place: int, *, has_been_round: bool) -> list[int]:
 
 
 @cache
-def machines_of(ring: type[Ring], size: int) -> list[Ring]:
+def machines_of(size: int) -> list[Configured[Ring, TokenState]]:
     """Make the nodes of a ring."""
-    return [ring(TokenConfig(NodeId(node), size, max_rest=1)) for node in range(size)]
+    return [ring_node(TokenConfig(NodeId(node), size, max_rest=1)) for node in range(size)]
 
 
-def search(ring: type[Ring], seen: Sequence[int], place: int, requester: int) -> int | None:
+def search(seen: Sequence[int], place: int, requester: int) -> int | None:
     """Search for a token that rests: after how many messages it is lent, or None if it is not found."""
     size = len(seen)
-    machines = machines_of(ring, size)
+    machines = machines_of(size)
     states = {place: TokenState(stamp=seen[place], token=Token(visits=seen[place]), rest=1)}
     _, effects = machines[requester].step(TokenState(stamp=seen[requester]), Requested(Acquire()))
     sender = NodeId(requester)
@@ -62,22 +62,23 @@ def test_a_search_finds_a_token_that_rests_in_rings_of_any_size(has_been_round: 
         for place in range(size):
             seen = stamps(size, place, has_been_round=has_been_round)
             for requester in set(range(size)) - {place}:
-                found = search(Ring, seen, place, requester)
+                found = search(seen, place, requester)
                 assert found is not None
                 most = max(most, found)
         assert most == ceil(log2(size))
 
 
-def missed(ring: type[Ring], size: int) -> int:
+def missed(variant: Variant, size: int) -> int:
     """Count from where, and for which places of the token, a search misses it."""
-    return sum(
-        search(ring, stamps(size, place, has_been_round=True), place, requester) is None
-        for place in range(size)
-        for requester in set(range(size)) - {place}
-    )
+    with variant.applied():
+        return sum(
+            search(stamps(size, place, has_been_round=True), place, requester) is None
+            for place in range(size)
+            for requester in set(range(size)) - {place}
+        )
 
 
 def test_halved_distances_find_it_in_powers_of_two_only() -> None:
     """Half of N and half of that, rounded down, miss the token in all other rings; from N on, in all of more than 3."""
-    assert {size for size in range(2, 20) if not missed(StridesFromHalf, size)} == {2, 4, 8, 16}
-    assert {size for size in range(2, 20) if not missed(StridesFromWhole, size)} == {2, 3}
+    assert {size for size in range(2, 20) if not missed(strides_from_half, size)} == {2, 4, 8, 16}
+    assert {size for size in range(2, 20) if not missed(strides_from_whole, size)} == {2, 3}

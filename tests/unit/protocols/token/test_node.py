@@ -6,19 +6,27 @@ from collections import Counter
 
 import pytest
 
-from solvent.protocols.machine import CancelTimer, NodeId, Received, Report, Requested, Send, SetTimer, TimerFired
-from solvent.protocols.token.messages import Gimme, Token
-from solvent.protocols.token.node import AGAIN, REST, Ring
-from solvent.protocols.token.state import TokenConfig, TokenState, Trap
-from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
+from solvent.protocols.machine import (
+    CancelTimer,
+    Configured,
+    NodeId,
+    Received,
+    Report,
+    Requested,
+    Send,
+    SetTimer,
+    TimerFired,
+)
+from solvent.protocols.token.messages import Acquire, Gimme, Granted, Moved, Release, Token
+from solvent.protocols.token.node import AGAIN, REST, Ring, TokenConfig, TokenState, Trap, ring_node
 
 ZERO, ONE, TWO, _, FOUR = map(NodeId, range(5))
 ACQUIRE, RELEASE = Requested(Acquire()), Requested(Release())
 
 
-def ring(node: NodeId = ZERO, size: int = 8, **how: object) -> Ring:
+def ring(node: NodeId = ZERO, size: int = 8, **how: object) -> Configured[Ring, TokenState]:
     """Make one node."""
-    return Ring(TokenConfig(node, size, **how))  # type: ignore[arg-type]
+    return ring_node(TokenConfig(node, size, **how))  # type: ignore[arg-type]
 
 
 # ----------------------------------------------------------------------------------------------- numbers and lives
@@ -47,7 +55,7 @@ def test_a_token_that_has_nowhere_to_go_stays() -> None:
 
 def test_a_user_that_takes_time_releases() -> None:
     """Where use takes time the token stays until it is released; moves are told if wanted."""
-    node = Ring(TokenConfig(ZERO, 3, is_instant=False), tells_moves=True)
+    node = ring_node(TokenConfig(ZERO, 3, is_instant=False), tells_moves=True)
     state, effects = node.step(TokenState(requests=1, is_waiting=True), Received(TWO, Token(2)))
     assert (state.is_used, effects) == (True, (Report(Granted(1, 1)),))
     assert node.step(state, ACQUIRE) == (state, ())
@@ -113,7 +121,7 @@ def test_who_asks_in_vain_asks_less_often() -> None:
 RELEASED = Requested(Release(is_again=True))
 
 
-def _using(ring: Ring, *traps: Trap) -> TokenState:
+def _using(ring: Configured[Ring, TokenState], *traps: Trap) -> TokenState:
     """Give a node that uses the token on a regular visit, and has met some searches since."""
     state, _ = ring.step(TokenState(), Requested(Acquire()))
     state, _ = ring.step(state, Received(ONE, Token(visits=3)))
@@ -124,7 +132,7 @@ def _using(ring: Ring, *traps: Trap) -> TokenState:
 
 def test_where_the_token_takes_nothing_along_it_is_searched_for() -> None:
     """As the paper has it, a node releases the token and looks for it again."""
-    ring = Ring(TokenConfig(ZERO, 8, is_instant=False, clean_up="none"))
+    ring = ring_node(TokenConfig(ZERO, 8, is_instant=False, clean_up="none"))
     state, effects = ring.step(_using(ring), RELEASED)
     assert [type(effect.message).__name__ for effect in effects if isinstance(effect, Send)] == ["Token", "Gimme"]
     assert state.is_waiting
@@ -132,20 +140,20 @@ def test_where_the_token_takes_nothing_along_it_is_searched_for() -> None:
 
 def test_the_token_goes_on_all_the_same() -> None:
     """Who wants it again and again has it so often and no more: a search for it may have got lost."""
-    ring = Ring(TokenConfig(ZERO, 8, is_instant=False, max_row=3))
+    ring = ring_node(TokenConfig(ZERO, 8, is_instant=False, max_row=3))
     state = _using(ring)
     for number in (2, 3, 4):
         state, effects = ring.step(state, RELEASED)
         assert effects == (Report(Granted(number, number)),)
     state, (on,) = ring.step(state, RELEASED)
     assert (on.to, on.message.queue, state.is_waiting, state.again) == (ONE, ((ZERO, 5),), True, 0)
-    _, (back,) = Ring(TokenConfig(ONE, 8, max_row=3)).step(TokenState(), Received(ZERO, on.message))
+    _, (back,) = ring_node(TokenConfig(ONE, 8, max_row=3)).step(TokenState(), Received(ZERO, on.message))
     assert (back.to, back.message.lender) == (ZERO, ONE)
 
 
 def test_a_borrower_that_wants_it_again_and_again_gives_it_back() -> None:
     """Its lender sends it on, and from the next node it is lent to the same one again."""
-    ring = Ring(TokenConfig(TWO, 8, is_instant=False, max_row=1))
+    ring = ring_node(TokenConfig(TWO, 8, is_instant=False, max_row=1))
     state, _ = ring.step(TokenState(), Requested(Acquire()))
     state, _ = ring.step(state, Received(ZERO, Token(3, ZERO, TWO, row=5)))
     state, effects = ring.step(state, RELEASED)

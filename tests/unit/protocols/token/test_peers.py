@@ -16,7 +16,7 @@ from solvent.protocols.machine import (
     Step,
     TimerFired,
 )
-from solvent.protocols.token.vocabulary import Acquire, Granted, Release
+from solvent.protocols.token.messages import Acquire, Granted, Release
 from solvent_lab.checker import Model, Verdict, World, check
 from solvent_lab.token_peers import NaimiTrehel, Raymond
 

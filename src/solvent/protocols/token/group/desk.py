@@ -17,16 +17,16 @@ from solvent.protocols.machine import CancelTimer, Effect, Event, NodeId, Report
 from solvent.protocols.token.group.messages import Append, Member, Passed, Said, Search, Seen, View
 from solvent.protocols.token.group.state import ELECT, Promised
 from solvent.protocols.token.group.vocabulary import Delivered, Epoch, LockLost, MemberChanged, ViewBegan
-from solvent.protocols.token.messages import Token
-from solvent.protocols.token.node import REST, Ring
-from solvent.protocols.token.vocabulary import Granted, Moved
+from solvent.protocols.token.messages import Granted, Moved, Token
+from solvent.protocols.token.node import REST, Ring, TokenState, ring_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from solvent.protocols.machine import Configured
     from solvent.protocols.token.group.messages import Line
     from solvent.protocols.token.group.state import GroupConfig, GroupState
-    from solvent.protocols.token.state import TokenConfig
+    from solvent.protocols.token.node import TokenConfig
 
 
 _MAX_FAILURES = 5
@@ -34,9 +34,9 @@ _MAX_FAILURES = 5
 
 
 @lru_cache(maxsize=4096)
-def ring_for(config: TokenConfig, place: int, size: int) -> Ring:
+def ring_for(config: TokenConfig, place: int, size: int) -> Configured[Ring, TokenState]:
     """Give the machine of one place in a ring."""
-    return Ring(replace(config, node=NodeId(place), size=size), tells_moves=True)
+    return ring_node(replace(config, node=NodeId(place), size=size), tells_moves=True)
 
 
 class Desk:
@@ -83,7 +83,7 @@ class Desk:
         return inner is not None and (inner.token is not None or self.state.is_beginning)
 
     @property
-    def ring(self) -> Ring:
+    def ring(self) -> Configured[Ring, TokenState]:
         """This node's part of the ring."""
         ring = self.state.ring
         return ring_for(self.config.ring, ring.index(self.me), len(ring))

@@ -15,9 +15,8 @@ from solvent.protocols.token.group.electing import begin, close, is_majority, st
 from solvent.protocols.token.group.messages import Append, Committed, Line, Member, Resign
 from solvent.protocols.token.group.order import is_ready, take_token, write
 from solvent.protocols.token.group.vocabulary import Fence, Left, Locked
-from solvent.protocols.token.messages import Token
+from solvent.protocols.token.messages import Acquire, Release, Token
 from solvent.protocols.token.node import REST
-from solvent.protocols.token.vocabulary import Acquire, Release
 
 if TYPE_CHECKING:
     from solvent.protocols.token.group.desk import Desk

@@ -10,7 +10,7 @@ from solvent.protocols.machine import NodeId, Step, Value
 from solvent.protocols.token.group.log import FIRST, Log
 from solvent.protocols.token.group.messages import Line, Member, Passed, Said
 from solvent.protocols.token.group.vocabulary import Epoch, Fence
-from solvent.protocols.token.state import TokenConfig, TokenState
+from solvent.protocols.token.node import TokenConfig, TokenState
 
 PATIENCE = "group:patience"
 """Look whether the token has been heard of lately."""

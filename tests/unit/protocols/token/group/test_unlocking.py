@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.protocols.machine import NodeId, Received, Report, Requested, Send
 from solvent.protocols.token.group import Broadcast, Group, GroupConfig, GroupState, Lock, Locked, Retire, Unlock
-from solvent.protocols.token.state import TokenConfig
+from solvent.protocols.token.node import TokenConfig
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Effects
