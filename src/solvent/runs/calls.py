@@ -13,19 +13,24 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from solvent.runs.events import CallLost
 from solvent.services import Failure
 from solvent.services.call import Call as Attempted
+from solvent.services.code_hash import code_hash
 from solvent.services.current_call import Allowance, CallIdentity
 from solvent.values import codec
 from solvent.workflows.model import Policy
+from solvent.workflows.rule_functions import Unusable, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from solvent.engine.reaction import Flight
+    from solvent.lang.molecule import Molecule
     from solvent.runs.agents.adrift import Adrift
     from solvent.runs.execution import Execution
     from solvent.runs.functions import Request
@@ -37,6 +42,7 @@ LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
 NO_MEMORY = "MemoryError: there is too little memory to record its result"
 MAX_SECONDS_TO_LET_GO = 1.0
 _REFERENCES_HERE = 4
+DIGEST_BYTES = 16
 _NO_POLICY = Policy()
 
 
@@ -187,8 +193,10 @@ class Calls:
         answers: Answers,
         room: Room | None = None,
         *,
+        folder: Path | None = None,
         is_shared: bool = False,
     ) -> None:
+        """Look for the code of services in `folder`."""
         #: All that have no answer; those that wait to be admitted, by their names; those that are made next.
         self.out: dict[OpenCall, None] = {}
         self.waiting: dict[str, OpenCall] = {}
@@ -203,7 +211,10 @@ class Calls:
         self._journal = journal
         self.room = room
         self._is_shared = is_shared
-        self._policies = {one.name: one.policy for one in services}
+        self._services = {one.name: one for one in services}
+        self._policies = {name: one.policy for name, one in self._services.items()}
+        self._folder = folder
+        self._codes: dict[str, bytes] = {}
         self._counts: Counter[tuple[str, int | None]] = Counter()
         self._of: dict[str, dict[OpenCall, None]] = {}
         self._planned: dict[str, OpenCall] = {}
@@ -302,13 +313,29 @@ class Calls:
             self.answers.put(Answer(call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
             return False
         if journal.is_kept:
-            journal.started(key, call.task)
+            journal.started(key, call.task, self.digests(call))
             if policy.retries:
                 # All lives of the run count together; what was lost with its agent has not failed.
                 failed = journal.attempts[key] - losses if self._is_shared else 0
                 call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
             call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun.get(key, 0) > 0)
         return True
+
+    def digests(self, call: OpenCall) -> tuple[bytes, bytes]:
+        """Return the digests of a call's arguments and of the code of its service: equal ones may share an answer."""
+        name = call.request.service
+        code = self._codes.get(name)
+        if code is None:
+            service = self._services.get(name)
+            code = self._codes[name] = b"" if service is None else code_hash(service, self._folder)
+        try:
+            data = codec.pieces([_plain(one) for one in call.request.arguments])
+        except codec.Unrecordable:
+            return b"", code
+        digest = blake2b(digest_size=DIGEST_BYTES)
+        for piece in (data,) if isinstance(data, bytes) else data:
+            digest.update(piece)
+        return digest.digest(), code
 
     def begin(self) -> None:
         """Make those that are ready: the journal has them."""
@@ -391,7 +418,7 @@ class Calls:
         failed, call.announced = call.announced, call.announced + 1
         if call.announced > call.noted:
             self._journal.failed(call.key, call.task, failed, again.failure, is_last=False)
-            self._journal.started(call.key, call.task, call.announced)
+            self._journal.retried(call.key, call.task, call.announced)
         self.ready.append(again)
 
     def end(self, call: OpenCall) -> None:
@@ -443,6 +470,12 @@ class Calls:
         for call in self.out:
             if not call.is_begun:
                 self.end_room(call)
+
+
+def _plain(argument: Molecule) -> Any:
+    """Return an argument as data; what no service can be called with is a text that says so."""
+    value = value_of(argument)
+    return str(value) if type(value) is Unusable else value
 
 
 def _wait_until_let_go(value: Any) -> None:

@@ -54,6 +54,11 @@ class CallStarted(Event, frozen=True, gc=False):
     task: str
     at: float
     attempt: int = 1
+    #: Digests of its arguments and of the code of its service; empty where they are not data, or it is not found.
+    arguments: bytes = b""
+    code: bytes = b""
+    #: What its service knows it by, where that is not the run and the call: it was begun in an earlier version.
+    name: str = ""
 
 
 class CallAnswered(Event, frozen=True, gc=False):
@@ -66,6 +71,8 @@ class CallAnswered(Event, frozen=True, gc=False):
     value: Kept = Kept()
     #: Whether the value is no data, and was not kept: whoever continues the run makes the call again.
     is_discarded: bool = False
+    #: The version of the run in which it was answered, if that is an earlier one.
+    kept: int = 0
 
 
 class CallFailed(Event, frozen=True, gc=False):
@@ -80,6 +87,8 @@ class CallFailed(Event, frozen=True, gc=False):
     output: str = ""
     #: Whether no other attempt follows.
     is_last: bool = True
+    #: As of an answer.
+    kept: int = 0
 
 
 class CallLost(Event, frozen=True, gc=False):

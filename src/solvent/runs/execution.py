@@ -114,7 +114,7 @@ class Execution:
         self.signals = Signals(workflow, signals)
         self.chooser = Chooser(workflow, folder)
         self.report = Report(workflow.name, trace=[] if workflow.is_controlled else None)
-        self.calls = Calls(workflow.services, journal, answers, room, is_shared=is_shared)
+        self.calls = Calls(workflow.services, journal, answers, room, folder=folder, is_shared=is_shared)
         #: Whether it is to be left to another agent as soon as nothing is out.
         self.is_leaving = False
         #: Whether anything has changed since it was last told how it stands.

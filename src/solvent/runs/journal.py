@@ -80,8 +80,11 @@ class Journal(Protocol):
     def note(self, event: Event, /) -> None:
         """Write something down; it counts from the next `commit` on."""
 
-    def started(self, call: str, task: str, attempt: int = 1, /) -> None:
-        """Note that a call, or a further attempt of it, is about to be made."""
+    def started(self, call: str, task: str, digests: tuple[bytes, bytes], /) -> None:
+        """Note that a call is about to be made, with the digests of its arguments and of the code of its service."""
+
+    def retried(self, call: str, task: str, attempt: int, /) -> None:
+        """Note that a further attempt of a call is about to be made."""
 
     def withdraw(self, call: str, /) -> None:
         """Note that a call which is out was not made, if it is: it has used up no attempt."""
@@ -230,8 +233,12 @@ class StoredJournal:
         """Write something down; it counts from the next `commit` on."""
         self._pending.append(event)
 
-    def started(self, call: str, task: str, attempt: int = 1) -> None:
-        """Note that a call, or a further attempt of it, is about to be made."""
+    def started(self, call: str, task: str, digests: tuple[bytes, bytes]) -> None:
+        """Note that a call is about to be made, with the digests of its arguments and of the code of its service."""
+        self.note(CallStarted(call, task, time.time(), 1, *digests))
+
+    def retried(self, call: str, task: str, attempt: int) -> None:
+        """Note that a further attempt of a call is about to be made."""
         self.note(CallStarted(call, task, time.time(), attempt))
 
     def signalled(self, name: str, value: Any) -> None:
@@ -358,7 +365,10 @@ class MemoryJournal:
     def withdraw(self, _call: str) -> None:
         """Keep nothing."""
 
-    def started(self, _call: str, _task: str, _attempt: int = 1) -> None:
+    def started(self, _call: str, _task: str, _digests: tuple[bytes, bytes]) -> None:
+        """Keep nothing."""
+
+    def retried(self, _call: str, _task: str, _attempt: int) -> None:
         """Keep nothing."""
 
     def signalled(self, _name: str, _value: Any) -> None:
