@@ -117,6 +117,45 @@ def test_a_blob_that_is_missing_is_an_error(store: Store) -> None:
         store.get_blob("0" * 64)
 
 
+def test_blobs_that_are_not_used_are_swept(store: Store) -> None:
+    """They are gone, large or small, and what they have held is told; those that are used, or were just put, stay."""
+    kept, small, large = (store.put_blob(fresh_part().encode() * count) for count in (1, 10, 50_000))
+    sizes = sum(len(store.get_blob(one)) for one in (small, large))
+    assert store.sweep_blobs({kept}).blobs == 0
+    assert store.sweep_blobs({kept}, min_age=-1.0, is_tried=True) >= (2, sizes)
+    assert store.get_blob(large)
+    assert store.sweep_blobs({kept}, min_age=-1.0) >= (2, sizes)
+    assert store.sweep_blobs({kept}, min_age=-1.0) == (0, 0)
+    assert store.get_blob(kept)
+    for one in (small, large):
+        with pytest.raises(StoreError, match="E406"):
+            store.get_blob(one)
+
+
+GAP_SECONDS = 0.1
+
+
+@pytest.mark.parametrize("size", [100, 300_000])
+def test_a_blob_that_is_put_again_counts_as_just_put(store: Store, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is about to use a blob that was there before does not lose it to a sweep."""
+    for module in ("sqlite", "nats"):
+        monkeypatch.setattr(f"solvent.store.{module}.FRESH", 0.0)
+    while True:
+        data, other = fresh_part().encode() * (size // 5), fresh_part().encode()
+        name, unused = store.put_blob(data), store.put_blob(other)
+        between = time.time()
+        time.sleep(GAP_SECONDS)
+        store.put_blob(data)
+        min_age = time.time() - between
+        store.sweep_blobs((), min_age=min_age)
+        if time.time() - min_age - between < GAP_SECONDS:
+            break
+        # The machine was too busy to tell one moment from the other.
+    assert store.get_blob(name) == data
+    with pytest.raises(StoreError, match="E406"):
+        store.get_blob(unused)
+
+
 # ------------------------------------------------------------------------------------------------------------ misuse
 
 
@@ -227,6 +266,7 @@ STEPS = st.lists(
     | st.tuples(st.just("put"), NAMES, DATA, GUESS)
     | st.tuples(st.just("delete"), NAMES, GUESS)
     | st.tuples(st.just("read"), SCOPES, st.integers(0, 3), st.integers(0, 5))
+    | st.tuples(st.just("drop"), st.sampled_from(["a", "b", "b/", "b/c"]), st.integers(0, 5))
     | st.tuples(st.just("keys"), st.sampled_from(["", "b/"]))
     | st.tuples(st.just("append_all"), st.lists(st.tuples(NAMES, DATA), max_size=4)),
     max_size=30,
@@ -298,6 +338,14 @@ def _step(store: Store, oracle: Oracle, step: tuple[Any, ...]) -> None:
             is_right = expected in (None, entry.revision if entry else 0)
             if _changed(lambda: store.delete(key, expected=expected), is_expected=is_right) is not None:
                 oracle.entries.pop(key, None)
+        case ("drop", name, back):
+            name, up_to = f"{part}/{name}", oracle.records[-1 - back].position if back < len(oracle.records) else None
+            store.drop(name, up_to=up_to)
+            oracle.records = [
+                one for one in oracle.records if not _is_meant(one.log, name) or one.position > (up_to or one.position)
+            ]
+            if up_to is None:
+                oracle.entries = {key: one for key, one in oracle.entries.items() if not _is_meant(key, name)}
         case ("read", scopes, back, limit):
             scopes = [f"{part}/{scope}" for scope in scopes]
             after = oracle.records[-1 - back].position if back < len(oracle.records) else 0
@@ -313,8 +361,9 @@ def test_a_store_does_what_a_list_and_a_dictionary_do(fresh: Fresh, steps: list[
     """Any sequence of operations gives what the plainest store gives."""
     oracle = Oracle(fresh_part())
     with fresh.open(is_durable=False) as store:
-        for step in steps:
-            _step(store, oracle, step)
+        with fresh.open(is_durable=False) as other:
+            for number, step in enumerate(steps):
+                _step(other if number % 3 == 2 else store, oracle, step)
         everything = store.read(f"{oracle.part}/")
         assert everything == oracle.records
         assert all(store.last(log) == oracle.last(log) for log in {record.log for record in everything})

@@ -13,6 +13,9 @@ a process that was stopped and replaced meanwhile finds out before it does harm.
 
 *Blobs* are named by their content (SHA-256), so putting one twice has the effect of putting it once.
 
+*Removal.* `drop` removes logs and keys for good, and `sweep_blobs` the blobs that are not used. A blob is put before
+anything names it, so one that was put in the last hour stays, also if it was there before.
+
 When an operation returns, its effect is kept as `is_durable` says: on disk, or safe from the death of processes only.
 An operation that raises `Conflict` has changed nothing. One that raises E409, since the connection to a server was
 lost, may have happened; a caller that must know passes `expected` and looks.
@@ -32,13 +35,18 @@ from solvent.errors import StoreError
 from solvent.values.encoding import as_pieces, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from solvent.values.encoding import Pieces
 
 MAX_NAME_CHARACTERS = 250
 MAX_READ = 1000
 """Records that one `read` returns by default."""
+
+MIN_AGE = 3600.0
+"""Seconds for which a blob that nothing names is kept."""
+FRESH = 600.0
+"""Seconds for which a blob counts as just put; it is marked again when it is put after that."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.=-]+(?:/[A-Za-z0-9_.=-]+)*")
 _BLOB = re.compile(r"[0-9a-f]{64}")
@@ -65,6 +73,13 @@ class Append(NamedTuple):
     log: str
     data: bytes
     expected: int | None = None
+
+
+class Swept(NamedTuple):
+    """Blobs that are not used any more: how many, and of how many bytes."""
+
+    blobs: int
+    bytes: int
 
 
 class Promise(Protocol):
@@ -183,6 +198,14 @@ class Store(ABC):
         """Return all keys below a name that ends in `/` (or all, for the empty name), sorted by name."""
         return self._keys(check_below(below))
 
+    def drop(self, name: str, *, up_to: int | None = None) -> None:
+        """Remove the log and the key of a name, or all logs and keys below one that ends in `/`.
+
+        With `up_to`, only the records up to this position, and no keys. Positions and revisions are not used again. An
+        error leaves some of it; a watch need not notice.
+        """
+        self._drop(check_scope(name) if name else check_name(name), up_to)
+
     def put_blob(self, data: bytes | memoryview | Pieces) -> str:
         """Keep bytes and return their name: the SHA-256, as 64 hexadecimal digits."""
         check_size(data, self.max_blob_bytes, "blob")
@@ -194,6 +217,14 @@ class Store(ABC):
     def get_blob(self, name: str) -> bytes:
         """Return the bytes of a name; raise `StoreError` E406 if they are missing or damaged."""
         return self._get_blob(check_blob_name(name))
+
+    def sweep_blobs(self, used: Collection[str], *, min_age: float = MIN_AGE, is_tried: bool = False) -> Swept:
+        """Remove the blobs that are not used, and of what was put in part; return how much that was.
+
+        What was put in the last `min_age` seconds stays: it may be about to be used. With `is_tried` nothing is
+        removed.
+        """
+        return self._sweep_blobs(used, min_age, is_tried)
 
     def watch(self, below: Sequence[str]) -> Watch:
         """Watch logs and keys: those named, and all below names that end in `/` (the empty name: everything)."""
@@ -246,6 +277,12 @@ class Store(ABC):
 
     @abstractmethod
     def _keys(self, below: str) -> dict[str, Entry]: ...
+
+    @abstractmethod
+    def _drop(self, scope: str, up_to: int | None) -> None: ...
+
+    @abstractmethod
+    def _sweep_blobs(self, used: Collection[str], min_age: float, is_tried: bool) -> Swept: ...  # noqa: FBT001
 
     @abstractmethod
     def _put_blob(self, name: str, pieces: Pieces) -> None: ...
@@ -316,13 +353,16 @@ def _shown(name: str) -> str:
 
 
 __all__ = [
+    "FRESH",
     "MAX_NAME_CHARACTERS",
     "MAX_READ",
+    "MIN_AGE",
     "Append",
     "Entry",
     "Promise",
     "Record",
     "Store",
+    "Swept",
     "Watch",
     "check_below",
     "check_blob_name",

@@ -8,7 +8,8 @@ store is created, and `is_durable` repeats it.
 *Blobs* are in an object store, whose objects are named by their content. A blob is chunks on a subject of their own, in
 order, and then a description that names that subject. Only the description makes the blob exist: a writer that dies
 before leaves chunks that are never read. Of two writers of the same blob, the first to describe it has put it, and the
-other removes its chunks.
+other removes its chunks. A sweep first describes a blob as deleted, at the position at which it saw it: whoever puts it
+again meanwhile has described it anew, and it stays. Times are the server's.
 
 *Watches.* The server publishes what it has stored, and a lost connection counts as a change. Notices are not stored:
 one is lost when a leader dies between storing and publishing. So a wait also checks the last positions every few
@@ -33,12 +34,14 @@ import msgspec
 
 from solvent.errors import Conflict, StoreError
 from solvent.store.interface import (
+    FRESH,
     MAX_READ,
     Append,
     Entry,
     Promise,
     Record,
     Store,
+    Swept,
     Watch,
     is_within,
 )
@@ -48,13 +51,14 @@ from solvent.store.nats_streams import Sending, Subjects, all_of, append_all, op
 from solvent.values.limits import UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Sequence
 
     from solvent.store.nats_client import Address
     from solvent.store.nats_streams import Stored, Stream, Streams
     from solvent.values.encoding import Pieces
 
 _CHUNK_BYTES = 256 << 10
+_ROLLUP = {"Nats-Rollup": "sub"}
 _AT_ONCE = 16
 _MAX_TRIES = 5
 
@@ -88,18 +92,24 @@ class Blobs:
         for _ in range(_MAX_TRIES):
             before = await self._stream.last(subject)
             if before is not None and _is_there(before):
+                if abs(time.time() - before.at) >= FRESH:
+                    # It is described again, so that no sweep takes it for one that is not used.
+                    try:
+                        await self._stream.append(Sending(subject, before.data, before.position), _ROLLUP)
+                    except Conflict:
+                        continue
                 return
             chunks, positions = await self._put_chunks(data)
             if positions != sorted(positions):
                 # A chunk was sent again and came after the next one.
-                await self._purge(chunks)
+                await self._stream.purge(self._subjects.chunks + chunks)
                 continue
             description = self._describe(name, data, chunks, len(positions))
             sending = Sending(subject, msgspec.json.encode(description), before.position if before is not None else 0)
             try:
-                await self._stream.append(sending, {"Nats-Rollup": "sub"})
+                await self._stream.append(sending, _ROLLUP)
             except Conflict:
-                await self._purge(chunks)
+                await self._stream.purge(self._subjects.chunks + chunks)
                 continue
             return
         raise self._link.lost()
@@ -144,9 +154,49 @@ class Blobs:
             options={"max_chunk_size": _CHUNK_BYTES},
         )
 
-    async def _purge(self, chunks: str) -> None:
-        question = msgspec.json.encode({"filter": self._subjects.chunks + chunks})
-        await self._link.ask(f"$JS.API.STREAM.PURGE.{self._stream.name}", question)
+    async def sweep(self, used: Collection[str], min_age: float, *, is_tried: bool) -> Swept:
+        """Remove blobs that are not used, and chunks that no description names."""
+        before = await self._stream.now() - min_age
+        described, count, size = set[str](), 0, 0
+        for stored in await self._descriptions():
+            try:
+                one = _described(stored)
+            except StoreError:
+                continue
+            if not one.deleted and (one.name in used or stored.at >= before):
+                described.add(one.nuid)
+                continue
+            count, size = count + (not one.deleted), size + one.size * (not one.deleted)
+            if not is_tried and not await self._remove(stored, one):
+                described.add(one.nuid)
+        if not is_tried:
+            for subject in await self._stream.subjects(f"{self._subjects.chunks}>"):
+                if subject.removeprefix(self._subjects.chunks) not in described:
+                    last = await self._stream.last(subject)
+                    if last is not None and last.at < before:
+                        await self._stream.purge(subject)
+        return Swept(count, size)
+
+    async def _descriptions(self) -> list[Stored]:
+        found: list[Stored] = []
+        while True:
+            some = await self._stream.read(f"{self._subjects.meta}>", found[-1].position if found else 0, MAX_READ)
+            found += some
+            if len(some) < MAX_READ:
+                return found
+
+    async def _remove(self, stored: Stored, one: _Description) -> bool:
+        """Remove a blob, unless it was put again since it was seen."""
+        last = stored.position
+        if not one.deleted:
+            gone = msgspec.json.encode(msgspec.structs.replace(one, deleted=True))
+            try:
+                last = await self._stream.append(Sending(stored.subject, gone, stored.position), _ROLLUP)
+            except Conflict:
+                return False
+        await self._stream.purge(self._subjects.chunks + one.nuid)
+        await self._stream.purge(stored.subject, last)
+        return True
 
 
 def _described(stored: Stored) -> _Description:
@@ -424,6 +474,11 @@ class NatsStore(Store):
         if entry is not None:
             await self._change(key, b"", expected, _MARKER)
 
+    def _drop(self, scope: str, up_to: int | None) -> None:
+        self._link.run(self._streams.records.purge(self._subjects.of_logs(scope), up_to))
+        if up_to is None:
+            self._link.run(self._streams.keys.purge(self._subjects.of_keys(scope)))
+
     async def _entries(self, subject: str) -> dict[str, Entry]:
         found: dict[str, Entry] = {}
         at = 0
@@ -446,6 +501,9 @@ class NatsStore(Store):
 
     def _get_blob(self, name: str) -> bytes:
         return self._link.run(self._blobs.get(name))
+
+    def _sweep_blobs(self, used: Collection[str], min_age: float, is_tried: bool) -> Swept:  # noqa: FBT001
+        return self._link.run(self._blobs.sweep(used, min_age, is_tried=is_tried))
 
     def _watch(self, scopes: Sequence[str]) -> Watch:
         watch = NatsWatch(self._link, self._streams, self._subjects, scopes, self._forget)

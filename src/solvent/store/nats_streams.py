@@ -29,6 +29,7 @@ one that the server refuses for a moment would be stored behind it.
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -71,6 +72,7 @@ class _Message(msgspec.Struct):
     seq: int
     hdrs: bytes = b""
     data: bytes = b""
+    time: str = ""
 
 
 class _Got(msgspec.Struct):
@@ -87,6 +89,8 @@ class Stored(NamedTuple):
     id: str
     operation: str
     """In a key-value bucket: empty, `DEL` or `PURGE`."""
+    at: float = 0.0
+    """When it was stored, by the server's clock."""
 
 
 class Sending(NamedTuple):
@@ -301,6 +305,37 @@ class Stream:
             return None
         return list(map(_stored, some))
 
+    async def purge(self, wanted: str, up_to: int | None = None) -> None:
+        """Remove the messages of a subject, or of subjects with wildcards; perhaps only up to a position."""
+        question: dict[str, str | int] = {"filter": wanted}
+        if up_to is not None:
+            question["seq"] = up_to + 1
+        ack = _ack((await self._link.ask(f"$JS.API.STREAM.PURGE.{self.name}", msgspec.json.encode(question))).data)
+        if ack.error is not None:
+            raise problem(ack.error)
+
+    async def now(self) -> float:
+        """Return the time by the server's clock."""
+        info = await _asked(self._link, f"$JS.API.STREAM.INFO.{self.name}", b"")
+        if info.error is not None:
+            raise problem(info.error)
+        return _seconds(info.ts)
+
+    async def subjects(self, wanted: str) -> set[str]:
+        """Return the subjects that have messages, of those that fit."""
+        found = set[str]()
+        offset = 0
+        while True:
+            question = msgspec.json.encode({"subjects_filter": wanted, "offset": offset})
+            info = await _asked(self._link, f"$JS.API.STREAM.INFO.{self.name}", question)
+            if info.error is not None:
+                raise problem(info.error)
+            some = info.state.subjects or {}
+            found.update(some)
+            offset += len(some)
+            if not some or offset >= info.total:
+                return found
+
     async def _one(self, question: dict[str, str | int]) -> Stored | None:
         pause = Pause(self._link)
         data = msgspec.json.encode(question)
@@ -316,6 +351,7 @@ class Stream:
                     message.data,
                     headers.get("Nats-Msg-Id", ""),
                     headers.get("KV-Operation", ""),
+                    _seconds(message.time),
                 )
             error = got.error or ApiError()
             if error.err_code == NO_MESSAGE:
@@ -384,7 +420,13 @@ def _is_whole(answers: Sequence[Answer], end: dict[str, str]) -> bool:
 def _stored(answer: Answer) -> Stored:
     headers = answer.headers
     position, subject = int(headers["Nats-Sequence"]), headers["Nats-Subject"]
-    return Stored(position, subject, answer.data, headers.get("Nats-Msg-Id", ""), headers.get("KV-Operation", ""))
+    own, operation = headers.get("Nats-Msg-Id", ""), headers.get("KV-Operation", "")
+    return Stored(position, subject, answer.data, own, operation, _seconds(headers.get("Nats-Time-Stamp", "")))
+
+
+def _seconds(text: str) -> float:
+    """Return a time of a server; 0 where it has said none."""
+    return datetime.fromisoformat(text).timestamp() if text else 0.0
 
 
 FORMAT = "2"
@@ -406,8 +448,15 @@ class _Config(msgspec.Struct):
     metadata: dict[str, str] = {}
 
 
+class _State(msgspec.Struct):
+    subjects: dict[str, int] | None = None
+
+
 class _Info(msgspec.Struct):
     config: _Config | None = None
+    ts: str = ""
+    state: _State = msgspec.field(default_factory=_State)
+    total: int = 0
     error: ApiError | None = None
 
 

@@ -6,7 +6,7 @@
     path/to/file.db-blobs/   large blobs
 
 Positions are assigned under the lock of writers, and a reader sees one state of the file: so no reader sees a record
-before one with a smaller position. Nothing is ever removed from the file but the old values of keys.
+before one with a smaller position. What is removed leaves room in the file for what comes next; it does not shrink.
 
 Make copies with SQLite's own means (`VACUUM INTO`), or of all files while no process has the store open.
 
@@ -41,10 +41,12 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import Conflict, NoStore, StoreError
 from solvent.store.interface import (
+    FRESH,
     Append,
     Entry,
     Record,
     Store,
+    Swept,
     Watch,
     is_within,
 )
@@ -59,7 +61,7 @@ from solvent.store.sqlite_file import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from solvent.values.encoding import Pieces
@@ -89,7 +91,8 @@ class SqliteBlobs:
 
     def get(self, name: str) -> bytes:
         """Return the bytes of a name; raise `StoreError` E406 if they are missing or damaged."""
-        data = self._file.read(lambda connection: _row(connection, name))
+        row = self._file.read(lambda connection: _row(connection, name))
+        data = None if row is None else row[1]
         if data is None:
             try:
                 data = self._path(name).read_bytes()
@@ -105,7 +108,8 @@ class SqliteBlobs:
 
     def _put_row(self, name: str, data: bytes) -> None:
         def is_there(connection: sqlite3.Connection) -> bool:
-            if _row(connection, name) != data:
+            row = _row(connection, name)
+            if row is None or row[1] != data or not _is_fresh(row[0]):
                 return False
             # Its writer may not have promised durability.
             self._file.sync()
@@ -113,13 +117,15 @@ class SqliteBlobs:
 
         if not self._file.read(is_there):
             self._file.write(
-                lambda connection: connection.execute("REPLACE INTO blobs (name, data) VALUES (?, ?)", (name, data)),
+                lambda connection: connection.execute(
+                    "REPLACE INTO blobs (name, at, data) VALUES (?, ?, ?)", (name, time.time(), data)
+                ),
                 len(data),
             )
 
     def _put_file(self, name: str, pieces: Pieces) -> None:
         path = self._path(name)
-        if _is_there(path, pieces, is_synced=self._file.is_durable):
+        if _is_there(path, pieces, is_synced=self._file.is_durable) and self._is_kept(path):
             return
         for folder in (self._folder, path.parent):
             _make_private(folder)
@@ -133,6 +139,37 @@ class SqliteBlobs:
         if self._file.is_durable:
             for folder in (path.parent, self._folder, self._folder.parent):
                 sync_folder(folder)
+
+    def _is_kept(self, path: Path) -> bool:
+        """Mark a file as just put, if that is some time ago; return whether it is still there."""
+
+        def mark(_: sqlite3.Connection) -> bool:
+            # With the lock of writers, which a sweep has as well.
+            with suppress(FileNotFoundError):
+                os.utime(path)
+                return True
+            return False
+
+        try:
+            return _is_fresh(path.stat().st_mtime) or self._file.write(mark)
+        except FileNotFoundError:
+            return False
+
+    def sweep(self, used: Collection[str], before: float, *, is_tried: bool) -> Swept:
+        """Remove blobs that are not used and were put before a time."""
+        rows = self._file.read(lambda connection: connection.execute(_OLD_BLOBS, (before,)).fetchall())
+        names = [name for (name,) in rows if name not in used]
+        paths = [path for path in self._folder.glob("??/*") if path.parent.name + path.name not in used]
+        count = size = 0
+        for at in range(0, max(len(names), len(paths)), MAX_AT_ONCE):
+            some, files = names[at : at + MAX_AT_ONCE], paths[at : at + MAX_AT_ONCE]
+
+            def work(connection: sqlite3.Connection, some: list[str] = some, files: list[Path] = files) -> Swept:
+                return _swept(connection, some, files, before, is_tried=is_tried)
+
+            found = self._file.read(work) if is_tried else self._file.write(work)
+            count, size = count + found.blobs, size + found.bytes
+        return Swept(count, size)
 
     def _write(self, path: Path, pieces: Pieces) -> None:
         unfinished = self._folder / f"{_UNFINISHED}{os.urandom(8).hex()}"
@@ -168,9 +205,41 @@ class SqliteBlobs:
                     os.close(number)
 
 
-def _row(connection: sqlite3.Connection, name: str) -> bytes | None:
-    found: tuple[bytes] | None = connection.execute("SELECT data FROM blobs WHERE name = ?", (name,)).fetchone()
-    return None if found is None else found[0]
+def _row(connection: sqlite3.Connection, name: str) -> tuple[float, bytes] | None:
+    """Return when a small blob was put, and its bytes."""
+    found: tuple[float, bytes] | None = connection.execute(
+        "SELECT at, data FROM blobs WHERE name = ?", (name,)
+    ).fetchone()
+    return found
+
+
+_OLD_BLOBS = "SELECT name FROM blobs WHERE at < ?"
+
+
+def _swept(
+    connection: sqlite3.Connection, names: list[str], paths: list[Path], before: float, *, is_tried: bool
+) -> Swept:
+    """Remove the blobs of these that were put before a time; with the lock of writers."""
+    where = f"FROM blobs WHERE name IN ({','.join('?' * len(names))}) AND at < ?"
+    count, size = connection.execute(
+        f"SELECT count(*), coalesce(sum(length(data)), 0) {where}",
+        (*names, before),
+    ).fetchone()
+    if not is_tried:
+        connection.execute(f"DELETE {where}", (*names, before))
+    for path in paths:
+        with suppress(FileNotFoundError):
+            about = path.stat()
+            if about.st_mtime < before:
+                count, size = count + 1, size + about.st_size
+                if not is_tried:
+                    path.unlink()
+    return Swept(count, size)
+
+
+def _is_fresh(at: float) -> bool:
+    """Return whether a blob was put so recently that no sweep takes it for one that is not used."""
+    return abs(time.time() - at) < FRESH
 
 
 def _make_private(folder: Path) -> None:
@@ -352,6 +421,10 @@ def open_sqlite(
     return SqliteStore(file, max_record_bytes=max_record_bytes, max_blob_bytes=max_blob_bytes)
 
 
+class _Dropped(Exception):
+    """A log whose number is remembered was dropped."""
+
+
 class SqliteStore(Store):
     """A store in a file; `open_sqlite` makes them."""
 
@@ -366,7 +439,7 @@ class SqliteStore(Store):
         )
         self._file = file
         self._blobs = SqliteBlobs(file)
-        #: Numbers of logs that are in the file; they never change.
+        #: Numbers of logs that are in the file, unless they were dropped: then none has this number.
         self._numbers = dict[str, int]()
         self._names = dict[int, str]()
 
@@ -375,7 +448,19 @@ class SqliteStore(Store):
     def _append_all(self, appends: Sequence[Append]) -> list[int]:
         fresh = dict[str, int]()
         size = sum(len(one.data) for one in appends)
-        positions = self._file.write(lambda connection: self._insert_all(connection, appends, fresh), size)
+
+        def work(connection: sqlite3.Connection) -> list[int]:
+            try:
+                return self._insert_all(connection, appends, fresh)
+            except sqlite3.IntegrityError:
+                raise _Dropped from None
+
+        try:
+            positions = self._file.write(work, size)
+        except _Dropped:
+            self._numbers.clear()
+            fresh.clear()
+            positions = self._file.write(lambda connection: self._insert_all(connection, appends, fresh), size)
         self._note(fresh.items())
         return positions
 
@@ -451,8 +536,6 @@ class SqliteStore(Store):
             if not scope or scope[-1] == "/":
                 where = _BELOW.format(column="name")
                 found += connection.execute(f"SELECT name, number FROM logs WHERE {where}", _bounds(scope))  # noqa: S608
-            elif scope in self._numbers:
-                found.append((scope, self._numbers[scope]))
             else:
                 found += ((scope, number) for (number,) in connection.execute(_LOG, (scope,)))
         self._note(found)
@@ -498,6 +581,22 @@ class SqliteStore(Store):
         rows = self._file.read(lambda connection: connection.execute(query, _bounds(below)).fetchall())
         return {key: self._entry(key, *rest) for key, *rest in rows}
 
+    def _drop(self, scope: str, up_to: int | None) -> None:
+        below = scope[-1] == "/"
+        of_logs, of_keys = (_BELOW.format(column=one) if below else f"{one} = ?" for one in ("name", "key"))
+        names = _bounds(scope) if below else (scope,)
+        records = f"DELETE FROM records WHERE log IN (SELECT number FROM logs WHERE {of_logs})"  # noqa: S608
+
+        def work(connection: sqlite3.Connection) -> None:
+            if up_to is not None:
+                connection.execute(f"{records} AND position <= ?", (*names, up_to))
+                return
+            connection.execute(records, names)
+            connection.execute(f"DELETE FROM logs WHERE {of_logs}", names)  # noqa: S608
+            connection.execute(f"DELETE FROM keys WHERE {of_keys}", names)  # noqa: S608
+
+        self._file.write(work)
+
     def _entry(self, key: str, revision: int, total: int, value: bytes) -> Entry:
         if not is_whole(value, total):
             raise self._file.damaged(f"the value of `{key}` was changed")
@@ -510,6 +609,9 @@ class SqliteStore(Store):
 
     def _get_blob(self, name: str) -> bytes:
         return self._blobs.get(name)
+
+    def _sweep_blobs(self, used: Collection[str], min_age: float, is_tried: bool) -> Swept:  # noqa: FBT001
+        return self._blobs.sweep(used, time.time() - min_age, is_tried=is_tried)
 
     def _watch(self, scopes: Sequence[str]) -> Watch:
         return SqliteWatch(self._file, scopes, self._forget)

@@ -2,8 +2,9 @@
 
 *Layout.* Logs have numbers, so that their names are kept once. A record's position is its row number, and so is a key's
 revision: SQLite never uses such a number twice (AUTOINCREMENT), not even after rows were deleted. A deleted key stays
-as a row without a value, so that watches notice the deletion. Records and values carry a checksum, since SQLite would
-return what a disk has changed.
+as a row without a value, so that watches notice the deletion, until it is dropped. A log that was dropped and is there
+again has another number; SQLite refuses records of the one that a process remembers (REFERENCES). Records and values
+carry a checksum, since SQLite would return what a disk has changed.
 
 *Durability.* A transaction is a write to SQLite's log (the file `-wal`). SQLite could sync it to disk as a part of the
 transaction, while everybody else waits. Here the writer syncs after the transaction, and before anything is
@@ -52,19 +53,20 @@ if TYPE_CHECKING:
 
 MARK = 0x534F4C56
 """The application id in the file's header: `SOLV`."""
-FORMAT = 2
+FORMAT = 3
 SCHEME = "sqlite://"
 
 _TABLES = """
-CREATE TABLE logs (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE logs (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
 CREATE TABLE records (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, log INTEGER NOT NULL, sum INTEGER NOT NULL, data BLOB NOT NULL
+    position INTEGER PRIMARY KEY AUTOINCREMENT, log INTEGER NOT NULL REFERENCES logs,
+    sum INTEGER NOT NULL, data BLOB NOT NULL
 );
 CREATE INDEX records_of_logs ON records (log);
 CREATE TABLE keys (
     revision INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, value BLOB
 );
-CREATE TABLE blobs (name TEXT NOT NULL UNIQUE, data BLOB NOT NULL);
+CREATE TABLE blobs (name TEXT NOT NULL UNIQUE, at REAL NOT NULL, data BLOB NOT NULL);
 """
 _SETTINGS = (
     # `SqliteFile` waits for others itself: SQLite's own way makes some processes wait for seconds.
@@ -75,6 +77,7 @@ _SETTINGS = (
     # `SqliteFile` starts checkpoints, while it holds the lock of writers.
     "PRAGMA wal_autocheckpoint = 0",
     "PRAGMA temp_store = MEMORY",
+    "PRAGMA foreign_keys = ON",
 )
 
 
