@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import Data
 from solvent.protocols.machine import NodeId
-from solvent.protocols.token.group import (
+from solvent.protocols.token.group import GroupConfig, group_node
+from solvent.protocols.token.group.invariants import SAFETY, Order
+from solvent.protocols.token.group.messages import (
     Broadcast,
     Delivered,
     Fence,
-    Group,
-    GroupConfig,
     Leave,
     Lock,
     Locked,
@@ -34,7 +34,6 @@ from solvent.protocols.token.group import (
     Unlock,
     ViewBegan,
 )
-from solvent.protocols.token.group.invariants import SAFETY, Order
 from solvent_lab.simulator.environment import Ending, Environment
 from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
@@ -186,7 +185,9 @@ def storm(seed: int, nodes: int, *, wishes: int = 40, during_ms: int = 20_000, c
     usual = GroupConfig(NodeId(0), kept=1 + seed % 8, max_bytes=100 if seed % 3 == 0 else 1_000_000)
     configs = [replace(usual, node=node, members=first) for node in first]
     configs += [replace(usual, node=node, contacts=first[:3]) for node in names[len(first) :]]
-    machines = [Linked(Group(config), me=config.node, peers=names, resend_after=60, ack_after=2) for config in configs]
+    machines = [
+        Linked(group_node(config), me=config.node, peers=names, resend_after=60, ack_after=2) for config in configs
+    ]
     replay = f"python -m tests.simulation.token_storm {seed} {nodes}"
     run = users.run = TimedRun(
         machines,

@@ -11,14 +11,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from solvent.errors import LockLost, Misuse
-from solvent.protocols.token.group.vocabulary import Lock as Wish
-from solvent.protocols.token.group.vocabulary import Unlock
+from solvent.protocols.token.group.messages import Lock as Wish
+from solvent.protocols.token.group.messages import Unlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from solvent.protocols.token.group import vocabulary
+    from solvent.protocols.token.group import messages
     from solvent.ring.standstill import Standstill
 
 _WISH, _UNLOCK, _UNLOCK_AND_WISH = Wish(), Unlock(), Unlock(is_again=True)
@@ -61,7 +61,7 @@ class Lock:
         self._queue = queue
         self._timeout = timeout
         self._granted: asyncio.Future[None] | None = None
-        self._fence: vocabulary.Fence | None = None
+        self._fence: messages.Fence | None = None
         self._is_lost = False
         #: Whether the lock was left after a standstill without an answer of the others.
         self._is_doubtful = False
@@ -220,7 +220,7 @@ class Queue:
             # The task may want it again at once.
             asyncio.get_running_loop().call_soon(self._settle)
 
-    def on_locked(self, fence: vocabulary.Fence) -> None:
+    def on_locked(self, fence: messages.Fence) -> None:
         """Give the lock to the first that waits."""
         assert self._holder is None, "a lock that is held is given a second time"
         self._is_asked = False
@@ -235,7 +235,7 @@ class Queue:
                 return
         self._ask(_UNLOCK)
 
-    def on_lost(self, fence: vocabulary.Fence) -> None:
+    def on_lost(self, fence: messages.Fence) -> None:
         """Note that who has the lock has it no longer."""
         holder = self._holder
         if holder is not None and holder._fence == fence:  # noqa: SLF001

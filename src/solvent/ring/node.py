@@ -11,9 +11,8 @@ from solvent.net import Codec, Host, Identity, PeerFault, TcpTransport, address_
 from solvent.net.handshake import FORGETFUL
 from solvent.protocols.link import Linked, LinkFault, LinkState
 from solvent.protocols.machine import NodeId
-from solvent.protocols.token.group.group import Group
-from solvent.protocols.token.group.state import GroupConfig, GroupState
-from solvent.protocols.token.group.vocabulary import (
+from solvent.protocols.token.group import group_node
+from solvent.protocols.token.group.messages import (
     Confirmed,
     Delivered,
     Left,
@@ -24,6 +23,7 @@ from solvent.protocols.token.group.vocabulary import (
     Skipped,
     ViewBegan,
 )
+from solvent.protocols.token.group.state import GroupConfig, GroupState
 from solvent.protocols.token.messages import Moved
 from solvent.protocols.token.node import TokenConfig
 from solvent.ring.data import unpacked
@@ -96,7 +96,7 @@ class RingNode:
             identity, Codec(WIRE), host=host, port=port, peers=known, find=self._find, births=births_of(journal)
         )
         machine = Linked(
-            Group(GroupConfig(place.node)),
+            group_node(GroupConfig(place.node)),
             me=place.node,
             peers=place.members,
             ack_after=ACK_AFTER_MS,
@@ -105,7 +105,7 @@ class RingNode:
 
         async def before() -> None:
             # Now that the node listens, it knows where.
-            machine.inner = Group(self._config(tuple(contacts)))
+            machine.inner = group_node(self._config(tuple(contacts)))
             if is_first and len(place.members) > 1:
                 await meet_most(identity, dict(place.members), self._watch)
 

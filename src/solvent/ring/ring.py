@@ -22,7 +22,7 @@ from solvent.errors import Misuse, RingProblem
 from solvent.net import text_from_address
 from solvent.net.status_files import Poster, board_from
 from solvent.protocols.machine import NodeId
-from solvent.protocols.token.group.vocabulary import Leave, Remove
+from solvent.protocols.token.group.messages import Leave, Remove
 from solvent.ring.data import packed
 from solvent.ring.locking import Lock
 from solvent.ring.node import RingNode

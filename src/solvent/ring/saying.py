@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from solvent.protocols.token.group.vocabulary import Broadcast
+from solvent.protocols.token.group.messages import Broadcast
 
 if TYPE_CHECKING:
     from collections.abc import Callable

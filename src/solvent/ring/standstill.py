@@ -11,7 +11,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.protocols.token.group.vocabulary import Confirm
+from solvent.protocols.token.group.messages import Confirm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import pytest
 
 from solvent.errors import LockLost, Misuse, RingProblem
 from solvent.protocols.machine import NodeId
-from solvent.protocols.token.group.vocabulary import Confirm, Epoch, Fence, Lock, Unlock
+from solvent.protocols.token.group.messages import Confirm, Epoch, Fence, Lock, Unlock
 from solvent.ring import locking, standstill
 from solvent.ring.standstill import Standstill
 from tests.loop import in_loop

@@ -7,94 +7,68 @@ from typing import TYPE_CHECKING, Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.machine import Received, Save, TimerFired
-from solvent.protocols.token.group.desk import Desk
-from solvent.protocols.token.group.group import Group
-from solvent.protocols.token.group.messages import Passed
-from solvent.protocols.token.group.settling import settle
-from solvent.protocols.token.group.state import ELECT, Promised
+from solvent.protocols.machine import Save
+from solvent.protocols.token.group import electing, group, order
+from solvent.protocols.token.group.state import Now, Promised
 from solvent_lab.checker.registry import Variants
-from solvent_lab.models.token_group import Small, group
+from solvent_lab.models.token_group import group as model
+from solvent_lab.variants import variant
 
 if TYPE_CHECKING:
-    from solvent.protocols.machine import Event
-    from solvent.protocols.token.group.state import GroupState, GroupStep
-    from solvent_lab.checker.model import Model
+    from solvent.protocols.machine import NodeId
+    from solvent.protocols.token.group.messages import Epoch, Passed
 
 BROKEN = Variants()
 
 
-def _group(size: int, *, machine: type[Group], **options: Any) -> Model:
-    """Build a small world of broken nodes."""
-    return group(size, machine=type(machine.__name__, (Small, machine), {}), **options)
-
-
-@BROKEN.add(_group, 3, says=(0, 2), crashes=1, crashing=(1,), impatient=(2,), max_epochs=1, is_hasty=True)
-class ForgetsPromises(Group):
+@BROKEN.add(model, 3, says=(0, 2), crashes=1, crashing=(1,), impatient=(2,), max_epochs=1, is_hasty=True)
+@variant(order, "promise")
+def forgets_promises(promise: Any, now: Now, epoch: Epoch) -> None:
     """Promises are not saved: after a crash an older token is accepted again."""
-
-    def step(self, state: GroupState, event: Event) -> GroupStep:
-        state, effects = super().step(state, event)
-        return state, tuple(one for one in effects if not (isinstance(one, Save) and isinstance(one.record, Promised)))
+    promise(now, epoch)
+    now.effects.remove(Save(Promised(epoch)))
 
 
-@BROKEN.add(_group, 3, name="silence-is-assent", says=(0, 1), max_epochs=1, is_hasty=True, impatient=(2,))
-class TakesSilenceForAssent(Group):
+@BROKEN.add(model, 3, name="silence-is-assent", says=(0, 1), max_epochs=1, is_hasty=True, impatient=(2,))
+@variant(electing, "on_answers_awaited")
+def takes_silence_for_assent(on_answers_awaited: Any, now: Now) -> None:
     """A node that does not answer an election in time counts as having promised."""
-
-    def step(self, state: GroupState, event: Event) -> GroupStep:
-        election = state.election
-        if isinstance(event, TimerFired) and event.name == ELECT and election is not None:
-            silent = dict.fromkeys(state.log.members, (state.log.last, state.log.length))
-            return _settled(self, replace(state, election=replace(election, promises=Map(silent))), ())
-        return super().step(state, event)
+    log, election = now.state.log, now.state.election
+    if election is None:
+        on_answers_awaited(now)
+    else:
+        now.state.election = replace(election, promises=Map(dict.fromkeys(log.members, (log.last, log.length))))
 
 
-@BROKEN.add(_group, 3, says=(0,), crashes=1, crashing=(0,), max_epochs=2)
-class TakesOwnLog(Group):
+@BROKEN.add(model, 3, says=(0,), crashes=1, crashing=(0,), max_epochs=2)
+@variant(electing, "close")
+def takes_own_log(close: Any, now: Now) -> None:
     """The node that makes a new token continues with its own log, however short."""
-
-    def step(self, state: GroupState, event: Event) -> GroupStep:
-        state, effects = super().step(state, event)
-        election = state.election
-        if election is None or election.fetches_from is None:
-            return state, effects
-        return _settled(
-            self, replace(state, election=replace(election, fetches_from=None, is_complete=True)), effects[:-2]
-        )
+    close(now)
+    election = now.state.election
+    if election is not None and election.fetches_from is not None:
+        now.state.election = replace(election, fetches_from=None, is_complete=True)
+        del now.effects[-2:]
 
 
-@BROKEN.add(_group, 3, says=(0, 1), crashes=1, crashing=(0,), max_epochs=2)
-class DeliversTooEarly(Group):
+@BROKEN.add(model, 3, says=(0, 1), crashes=1, crashing=(0,), max_epochs=2)
+@variant(group, "settle")
+def delivers_too_early(settle: Any, now: Now) -> None:
     """A node delivers what it has written before others have saved it."""
-
-    def step(self, state: GroupState, event: Event) -> GroupStep:
-        state, effects = super().step(state, event)
-        if not state.is_appending or state.is_beginning:
-            return state, effects
-        desk = Desk(self.config, state)
-        desk.commit(state.log.length)
-        return desk.state, (*effects, *desk.effects)
+    settle(now)
+    if now.state.is_appending and not now.state.is_beginning:
+        order.commit(now, now.state.log.length)
 
 
-@BROKEN.add(_group, 3, says=(2,), max_epochs=1, is_hasty=True)
-class HeedsOldTokens(Group):
+@BROKEN.add(model, 3, says=(2,), max_epochs=1, is_hasty=True)
+@variant(order, "on_passed")
+def heeds_old_tokens(on_passed: Any, now: Now, sender: NodeId, passed: Passed) -> None:
     """A token is accepted although a newer one was promised."""
-
-    def step(self, state: GroupState, event: Event) -> GroupStep:
-        if isinstance(event, Received) and isinstance(event.message, Passed):
-            epoch = event.message.epoch
-            if epoch == state.epoch and epoch < state.promised and state.inner is None:
-                desk = Desk(self.config, replace(state, promised=epoch, election=None))
-                desk.begin_ring()
-                return super().step(desk.state, event)
-        return super().step(state, event)
-
-
-def _settled(group: Group, state: GroupState, effects: tuple[Any, ...]) -> GroupStep:
-    desk = Desk(group.config, state)
-    settle(desk)
-    return desk.state, (*effects, *desk.effects)
+    state = now.state
+    if passed.epoch == state.epoch and passed.epoch < state.promised and state.inner is None:
+        state.promised, state.election = passed.epoch, None
+        order.begin_ring(now)
+    on_passed(now, sender, passed)
 
 
 __all__ = ["BROKEN"]

@@ -209,7 +209,7 @@ def event_from(outcome: Any) -> Event | None:
     """Return the event for a report of a node; None if it means nothing to people."""
     from solvent.net import PeerFault
     from solvent.protocols.link import LinkFault
-    from solvent.protocols.token.group.vocabulary import MemberChanged, Suspected, ViewBegan
+    from solvent.protocols.token.group.messages import MemberChanged, Suspected, ViewBegan
     from solvent.protocols.token.messages import Moved
 
     match outcome:

@@ -15,12 +15,9 @@ from msgspec.structs import replace
 
 from solvent.protocols.link.messages import Cheap
 from solvent.protocols.machine import Answered, Ask, NodeId, Report, Requested, Send, Value
-from solvent.protocols.token.group.electing import say_hello, set_patience, start_election
-from solvent.protocols.token.group.group import Group
+from solvent.protocols.token.group import GroupConfig, electing, group_node
 from solvent.protocols.token.group.invariants import SAFETY
-from solvent.protocols.token.group.messages import Passed, Search
-from solvent.protocols.token.group.state import GroupConfig
-from solvent.protocols.token.group.vocabulary import (
+from solvent.protocols.token.group.messages import (
     Broadcast,
     Delivered,
     Fence,
@@ -28,52 +25,43 @@ from solvent.protocols.token.group.vocabulary import (
     Lock,
     Locked,
     MemberChanged,
+    Passed,
+    Search,
     Unlock,
 )
+from solvent.protocols.token.group.order import has_token
 from solvent.protocols.token.messages import Gimme, NotHere
 from solvent.protocols.token.node import TokenConfig
 from solvent_lab.checker.model import Asking, Crashes, Model, Timers
 from solvent_lab.checker.world import invariants_over
+from solvent_lab.variants import variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from solvent.protocols.machine import Effects, Event
-    from solvent.protocols.token.group.desk import Desk
-    from solvent.protocols.token.group.state import GroupState, GroupStep
+    from solvent.protocols.machine import Effects, Event, Step
+    from solvent.protocols.token.group import GroupState
+    from solvent.protocols.token.group.state import Now
     from solvent_lab.checker.world import World
+    from solvent_lab.variants import Variant
 
 
-class Small(Group):
-    """A node without a link under it, in a world that ends, and a user that has the lock for a while."""
+class Small:
+    """A node without a link under it, and a user that has the lock for a while."""
 
-    def __init__(self, config: GroupConfig, *, max_epochs: int, are_hints_lost: bool) -> None:
-        super().__init__(config)
-        #: The greatest number of an epoch.
-        self.max_epochs = max_epochs
+    def __init__(self, config: GroupConfig, *, are_hints_lost: bool) -> None:
+        self.node = group_node(config)
         self.are_hints_lost = are_hints_lost
 
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> GroupStep:
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0, /) -> Step[GroupState]:
         """Begin."""
-        state, effects = super().start(saved, life)
+        state, effects = self.node.start(saved, life)
         return state, self._carried(effects)
 
-    def step(self, state: GroupState, event: Event) -> GroupStep:
+    def step(self, state: GroupState, event: Event, /) -> Step[GroupState]:
         """Take one event; the answer to whether the user is done is that it is."""
-        after, effects = super().step(state, Requested(Unlock()) if isinstance(event, Answered) else event)
+        after, effects = self.node.step(state, Requested(Unlock()) if isinstance(event, Answered) else event)
         return after, self._carried(effects)
-
-    def on_patience(self, desk: Desk) -> None:
-        """Take the token for lost, unless it is here."""
-        set_patience(desk)
-        state = desk.state
-        if state.is_gone or desk.has_token or state.election is not None:
-            return
-        if desk.me not in state.log.members:
-            if self.config.contacts:
-                say_hello(desk, self.config.contacts[0])
-        elif max(state.heard, state.promised).number < self.max_epochs:
-            start_election(desk)
 
     def _carried(self, effects: Effects) -> Effects:
         carried: list[Any] = []
@@ -86,6 +74,25 @@ class Small(Group):
             if isinstance(effect, Report) and isinstance(effect.outcome, Locked):
                 carried.append(Ask("is the user done?"))
         return tuple(carried)
+
+
+def _impatient(max_epochs: Mapping[int, int]) -> Variant:
+    """Make worlds end: for each node the greatest number of an epoch that it begins."""
+
+    @variant(electing, "on_patience")
+    def on_patience(_on_patience: Any, now: Now) -> None:
+        """Nodes take the token for lost, unless it is here."""
+        electing.set_patience(now)
+        me, state = now.config.node, now.state
+        if state.is_gone or has_token(state) or state.election is not None:
+            return
+        if me not in state.log.members:
+            if now.config.contacts:
+                electing.say_hello(now, now.config.contacts[0])
+        elif max(state.heard, state.promised).number < max_epochs[me]:
+            electing.start_election(now)
+
+    return on_patience
 
 
 # ------------------------------------------------------------------------------------------------------- ghost
@@ -246,7 +253,6 @@ def group(
     is_hasty: bool = False,
     impatient: tuple[int, ...] | None = None,
     has_hints: bool = False,
-    machine: type[Small] = Small,
 ) -> Model:
     """Build a model of so many nodes: who locks, who broadcasts, who leaves; the last may join later."""
     ring = TokenConfig(NodeId(0), 1, is_instant=False, protocol="binary" if has_hints else "ring")
@@ -259,13 +265,9 @@ def group(
     wishes += [(node, Leave()) for node in leaves]
     once = () if is_hasty else (one_user_has_the_lock,)
     return Model(
-        machines=tuple(
-            machine(
-                config,
-                max_epochs=max_epochs if impatient is None or config.node in impatient else 0,
-                are_hints_lost=not has_hints,
-            )
-            for config in configs
+        machines=tuple(Small(config, are_hints_lost=not has_hints) for config in configs),
+        variants=(
+            _impatient({node: max_epochs if impatient is None or node in impatient else 0 for node in range(size)}),
         ),
         title=title,
         answers=lambda _world, _node, _question: ("done",),
@@ -314,4 +316,4 @@ LARGE: dict[str, Callable[[], Model]] = {
 }
 """Worlds that take long."""
 
-__all__ = ["LARGE", "MODELS", "Small", "group"]
+__all__ = ["LARGE", "MODELS", "group"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from solvent.protocols.token.group.log import Log
-    from solvent.protocols.token.group.vocabulary import Epoch
+    from solvent.protocols.token.group.messages import Epoch
 
 
 _FEW = 8

@@ -12,8 +12,7 @@ from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import NodeId, Value
-from solvent.protocols.token.group.messages import Line, Member, Said, View
-from solvent.protocols.token.group.vocabulary import Epoch
+from solvent.protocols.token.group.messages import Epoch, Line, Member, Said, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,203 +1,363 @@
-"""What a node does when it hears of lines of the log, or gets the token, which goes with a log that is complete."""
+"""The common order: the log, what nodes do when they hear of lines of it, and the token, which goes with a whole log.
+
+The machine of the ring counts its nodes by their places in the ring; here they get their names.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.machine import Received
+from solvent.protocols.link.messages import Cheap
+from solvent.protocols.machine import CancelTimer, Configured, Event, NodeId, Received, Report, Send, SetTimer
 from solvent.protocols.token.group.log import forgotten, started_at, written
-from solvent.protocols.token.group.messages import Append, Behind, Committed, Passed, Refuse, Saved, Search, Seen
-from solvent.protocols.token.group.state import Started, Written
-from solvent.protocols.token.group.vocabulary import Skipped
+from solvent.protocols.token.group.messages import (
+    Append,
+    Behind,
+    Committed,
+    Delivered,
+    Epoch,
+    Line,
+    LockLost,
+    Member,
+    MemberChanged,
+    Passed,
+    Refuse,
+    Said,
+    Saved,
+    Search,
+    Seen,
+    Skipped,
+    View,
+    ViewBegan,
+)
+from solvent.protocols.token.group.state import ELECT, GroupState, Now, Promised, Started, Written
+from solvent.protocols.token.messages import Granted, Moved, Token
+from solvent.protocols.token.node import REST, Ring, TokenConfig, TokenState, ring_node
 
 if TYPE_CHECKING:
-    from solvent.protocols.machine import NodeId
-    from solvent.protocols.token.group.desk import Desk
-    from solvent.protocols.token.group.messages import Line
-    from solvent.protocols.token.group.vocabulary import Epoch
+    from collections.abc import Iterable
+
+_MAX_FAILURES = 5
+"""After so many elections in vain a node does not wait longer any more."""
 
 
-def on_append(desk: Desk, sender: NodeId, append: Append) -> None:
-    """Write lines of another node."""
-    epoch = append.epoch
-    desk.hear(epoch)
-    if epoch < desk.state.promised:
-        desk.send(sender, Refuse(epoch, desk.state.promised))
-        return
-    if epoch > desk.state.promised:
-        desk.promise(epoch)
-    desk.refresh()
-    if _is_old(desk, append):
-        if not append.is_whole:
-            desk.send(sender, Behind(epoch, known(desk, epoch)))
-        return
-    append = _without_forgotten(desk, append)
-    log = desk.state.log
-    if not log.members or not log.joins(append.first, append.before):
-        if append.members is None:
-            desk.send(sender, Behind(epoch, known(desk, epoch)))
-            return
-        members = Map(append.members)
-        assert append.first >= desk.state.committed, "what is safe is not forgotten for a shorter log"
-        if append.first > desk.state.committed:
-            # Whether what this node said is among what it missed, nobody can tell it.
-            desk.tell(Skipped(append.first))
-            desk.set(outbox=(), appended=0)
-        desk.save(Started(append.first, append.before, append.members))
-        desk.set(log=started_at(append.first, append.before, members), committed=append.first)
-    end = append.first + len(append.lines)
-    write(desk, append.first, append.lines)
-    election = desk.state.election
-    is_elected = election is not None and election.epoch == epoch
-    if not append.is_whole:
-        if is_elected:
-            desk.await_answers()
-        else:
-            desk.commit(min(append.committed, end))
-        desk.send(sender, Behind(epoch, end))
-        return
-    if election is not None and is_elected:
-        # What the best of those that promised has.
-        log = desk.state.log
-        promises = election.promises.set(desk.me, (log.last, log.length))
-        desk.set(election=replace(election, promises=promises, fetches_from=None, is_complete=True))
-        return
-    desk.commit(min(append.committed, end))
-    desk.send(sender, Saved(epoch, end))
+def hint(now: Now, to: NodeId, message: Any) -> None:
+    """Say what may be lost."""
+    now.effects.append(Send(to, Cheap(message)))
 
 
-def write(desk: Desk, first: int, lines: tuple[Line, ...]) -> None:
-    """Write lines where they join, and enter the epoch that begins in them."""
-    log, new = written(desk.state.log, first, lines)
-    if new == log.length:
-        return
-    assert new >= desk.state.committed, "what is safe is never taken back"
-    desk.save(Written(new, log.between(new, log.length)))
-    desk.set(log=log)
-    if log.view_at >= 0:
-        view = log.lines[log.view_at]
-        if view.epoch > desk.state.epoch and view.epoch == desk.state.promised:
-            desk.enter(view)
+def others(now: Now, nodes: Iterable[NodeId]) -> list[NodeId]:
+    """Return all of these but this node, in order."""
+    return sorted([node for node in nodes if node != now.config.node])
 
 
-def known(desk: Desk, epoch: Epoch) -> int:
-    """Tell up to where this node's log is certainly that of an epoch."""
-    return desk.state.log.length if desk.state.epoch == epoch else desk.state.committed
+# ------------------------------------------------------------------------------------------------------- the ring
 
 
-def on_saved(desk: Desk, sender: NodeId, saved: Saved) -> None:
-    """Note how much another has."""
-    state = desk.state
-    if saved.epoch == state.epoch and state.is_appending and saved.length > state.acks.get(sender, 0):
-        desk.set(acks=state.acks.set(sender, saved.length))
+@lru_cache(maxsize=4096)
+def ring_for(config: TokenConfig, place: int, size: int) -> Configured[Ring, TokenState]:
+    """Return the machine of one place in a ring."""
+    return ring_node(replace(config, node=NodeId(place), size=size), tells_moves=True)
 
 
-def on_behind(desk: Desk, sender: NodeId, behind: Behind) -> None:
-    """Give another what it lacks, if this node's log is that of the epoch."""
-    epoch = behind.epoch
-    if epoch < desk.state.promised:
-        desk.send(sender, Refuse(epoch, desk.state.promised))
-    elif epoch == desk.state.epoch or (epoch == desk.state.promised and sender == epoch.node):
-        desk.send(sender, desk.all_from(behind.first, epoch))
+def ring_of(now: Now) -> Configured[Ring, TokenState]:
+    """Return this node's part of the ring."""
+    ring = now.state.ring
+    return ring_for(now.config.ring, ring.index(now.config.node), len(ring))
 
 
-def on_committed(desk: Desk, committed: Committed) -> None:
-    """Hear that lines are safe."""
-    if committed.epoch == desk.state.epoch and committed.epoch == desk.state.promised:
-        desk.refresh()
-        desk.commit(min(committed.length, desk.state.log.length))
+def has_token(state: GroupState) -> bool:
+    """Decide whether the token is here."""
+    return state.inner is not None and (state.inner.token is not None or state.is_beginning)
 
 
-# ------------------------------------------------------------------------------------------------------- the token
+def begin_ring(now: Now) -> None:
+    """Begin in the ring as one that does not have the token."""
+    state = now.state
+    if now.config.node in state.ring and not state.is_gone:
+        # Numbers of requests of a former life in this epoch must not be used again.
+        state.inner, _ = ring_of(now).start((), state.life + 1)
 
 
-def on_passed(desk: Desk, sender: NodeId, passed: Passed) -> None:
+def hand(now: Now, event: Event) -> None:
+    """Let the ring's machine take an event; send what it says with what the others must know of it."""
+    state = now.state
+    assert state.inner is not None
+    state.inner, effects = ring_of(now).step(state.inner, event)
+    for effect in effects:
+        match effect:
+            case Send(to, Token() as token):
+                assert not state.is_appending, "the token waits until what was written is safe"
+                now.send(state.ring[to], Passed(state.epoch, token, state.log.length, state.low, state.low_so_far))
+            case Send(to, message):
+                hint(now, state.ring[to], Search(state.epoch, message))
+            case Report(Granted(_, number)):
+                state.granted, state.has_locked, state.has_appended = number, False, False
+                state.quiet, state.calm = 0, 1
+            case Report(Moved(to, why)):
+                now.report(Moved(state.ring[to], why))
+            case _:
+                now.effects.append(effect)
+
+
+def drop_token(now: Now) -> None:
+    """Take no part in the ring any more; a user that has the lock is told."""
+    state = now.state
+    if state.fence is not None:
+        now.report(LockLost(state.fence))
+    if state.inner is not None and state.inner.rest:
+        now.effects.append(CancelTimer(REST))
+    state.inner = state.fence = state.granted = state.early = None
+    state.has_locked = state.is_appending = state.has_appended = state.is_beginning = False
+    state.appended = state.low = state.low_so_far = 0
+    state.acks, state.refused = Map(), frozenset()
+
+
+# --------------------------------------------------------------------------------------------------------- epochs
+
+
+def hear(now: Now, epoch: Epoch) -> None:
+    """Note that another node spoke of an epoch."""
+    now.state.heard = max(now.state.heard, epoch)
+
+
+def promise(now: Now, epoch: Epoch) -> None:
+    """Heed no older epoch from here on."""
+    state = now.state
+    now.save(Promised(epoch))
+    drop_token(now)
+    if state.is_seeking or (state.election is not None and state.election.epoch < epoch):
+        stop_electing(now)
+    hear(now, epoch)
+    state.promised = epoch
+
+
+def stop_electing(now: Now) -> None:
+    """Leave a new token to others, or do without."""
+    now.effects.append(CancelTimer(ELECT))
+    now.state.failures += now.state.election is not None
+    now.state.election, now.state.is_seeking = None, False
+
+
+def await_answers(now: Now) -> None:
+    """Wait for others, for a while."""
+    now.effects.append(SetTimer(ELECT, now.config.wait << min(now.state.failures, _MAX_FAILURES)))
+
+
+def enter(now: Now, line: Line) -> None:
+    """Take part in the ring of a new epoch."""
+    assert isinstance(line.entry, View)
+    state = now.state
+    early = state.early
+    drop_token(now)
+    if state.election is not None or state.is_seeking:
+        stop_electing(now)
+    state.epoch, state.ring = line.epoch, line.entry.ring
+    state.early = early if early is not None and early[1].epoch == line.epoch else None
+    for node in state.ring:
+        if node in state.hellos:
+            state.hellos = state.hellos.delete(node)
+    state.seekers = frozenset()
+    state.quiet, state.calm, state.failures = 0, 1, 0
+    begin_ring(now)
+    now.report(ViewBegan(line.epoch, state.ring))
+
+
+def refresh(now: Now) -> None:
+    """Note that there is news of the token."""
+    now.state.is_fresh = True
+    if now.state.is_seeking:
+        stop_electing(now)
+
+
+# ------------------------------------------------------------------------------------------------------ the token
+
+
+def on_passed(now: Now, sender: NodeId, passed: Passed) -> None:
     """Take the token, or let it wait for lines that it presupposes, or let it go if it is too old."""
-    epoch = passed.epoch
-    desk.hear(epoch)
-    if epoch < desk.state.promised:
-        if epoch < desk.state.epoch:
-            desk.hint(sender, Seen(desk.state.epoch))
+    epoch, state = passed.epoch, now.state
+    hear(now, epoch)
+    if epoch < state.promised:
+        if epoch < state.epoch:
+            hint(now, sender, Seen(state.epoch))
         return
-    if epoch > desk.state.promised:
-        desk.promise(epoch)
-    desk.refresh()
-    if is_ready(desk, passed):
-        take_token(desk, sender, passed)
+    if epoch > state.promised:
+        promise(now, epoch)
+    refresh(now)
+    if is_ready(state, passed):
+        take_token(now, sender, passed)
     else:
-        desk.set(early=(sender, passed))
-        desk.send(sender, Behind(epoch, known(desk, epoch)))
+        state.early = sender, passed
+        now.send(sender, Behind(epoch, known(state, epoch)))
 
 
-def is_ready(desk: Desk, passed: Passed) -> bool:
-    """Tell whether a token that came can be taken."""
-    state = desk.state
+def is_ready(state: GroupState, passed: Passed) -> bool:
+    """Decide whether a token that came can be taken."""
     return state.inner is not None and passed.epoch == state.epoch and state.log.length >= passed.length
 
 
-def take_token(desk: Desk, sender: NodeId, passed: Passed) -> None:
-    """Take a token that came: all lines it tells of are safe."""
-    desk.commit(passed.length)
-    _forget(desk, passed)
-    desk.answer_seekers()
-    desk.hand(Received(_place(desk, sender), passed.token))
+def take_token(now: Now, sender: NodeId, passed: Passed) -> None:
+    """Take a token that came: all lines it tells of are safe. Tell those that look for it."""
+    state = now.state
+    commit(now, passed.length)
+    _forget(now, passed)
+    for node in sorted(state.seekers):
+        hint(now, node, Seen(state.epoch))
+    state.seekers = frozenset()
+    hand(now, Received(_place(state, sender), passed.token))
 
 
-def on_search(desk: Desk, sender: NodeId, search: Search) -> None:
-    """Let the ring's machine have what is about its token."""
-    state = desk.state
-    if search.epoch == state.epoch and state.inner is not None and sender in state.ring:
-        desk.hand(Received(_place(desk, sender), search.message))
-    elif search.epoch < state.epoch:
-        desk.hint(sender, Seen(state.epoch))
-
-
-def _place(desk: Desk, node: NodeId) -> NodeId:
-    return type(node)(desk.state.ring.index(node))
-
-
-def _forget(desk: Desk, passed: Passed) -> None:
+def _forget(now: Now, passed: Passed) -> None:
     """Forget lines that every member has; it takes the token a round to find out which."""
-    state = desk.state
-    low, so_far = passed.low, passed.low_so_far
+    state = now.state
+    state.low, state.low_so_far = passed.low, passed.low_so_far
     if passed.token.lender is None:
-        if state.ring[0] == desk.me:
-            is_whole = len(state.ring) == len(state.log.members)
-            low, so_far = (max(low, so_far) if is_whole else low), state.committed
+        if state.ring[0] == now.config.node:
+            if len(state.ring) == len(state.log.members):
+                state.low = max(state.low, state.low_so_far)
+            state.low_so_far = state.committed
         else:
-            so_far = min(so_far, state.committed)
-    if low != state.low or so_far != state.low_so_far:
-        desk.set(low=low, low_so_far=so_far)
-    if low - state.log.base >= desk.config.kept:
-        desk.set(log=forgotten(state.log, min(low, state.committed)))
+            state.low_so_far = min(state.low_so_far, state.committed)
+    if state.low - state.log.base >= now.config.kept:
+        state.log = forgotten(state.log, min(state.low, state.committed))
 
 
-def _is_old(desk: Desk, append: Append) -> bool:
-    """Tell whether all of it is long known: a late answer, or the first part of one from who has forgotten less."""
-    return bool(desk.state.log.members) and append.first + len(append.lines) < desk.state.log.base
+def on_search(now: Now, sender: NodeId, search: Search) -> None:
+    """Let the ring's machine have what is about its token."""
+    state = now.state
+    if search.epoch == state.epoch and state.inner is not None and sender in state.ring:
+        hand(now, Received(_place(state, sender), search.message))
+    elif search.epoch < state.epoch:
+        hint(now, sender, Seen(state.epoch))
 
 
-def _without_forgotten(desk: Desk, append: Append) -> Append:
-    """Leave out lines that this node had and has forgotten: they are the same everywhere."""
-    base = desk.state.log.base
-    if append.first >= base or append.first + len(append.lines) < base:
-        return append
-    lines = append.lines[base - append.first :]
-    return replace(append, first=base, before=desk.state.log.base_epoch, lines=lines, members=None)
+def _place(state: GroupState, node: NodeId) -> NodeId:
+    return NodeId(state.ring.index(node))
 
 
-__all__ = [
-    "is_ready",
-    "known",
-    "on_append",
-    "on_behind",
-    "on_committed",
-    "on_passed",
-    "on_saved",
-    "on_search",
-    "take_token",
-    "write",
-]
+# -------------------------------------------------------------------------------------------------------- the log
+
+
+def on_append(now: Now, sender: NodeId, append: Append) -> None:
+    """Write lines of another node."""
+    epoch, state = append.epoch, now.state
+    hear(now, epoch)
+    if epoch < state.promised:
+        now.send(sender, Refuse(epoch, state.promised))
+        return
+    if epoch > state.promised:
+        promise(now, epoch)
+    refresh(now)
+    base, end = state.log.base, append.first + len(append.lines)
+    if state.log.members and end < base:
+        # All of it is long known: a late answer, or the first part of one from a node that has forgotten less.
+        if not append.is_whole:
+            now.send(sender, Behind(epoch, known(state, epoch)))
+        return
+    if append.first < base <= end:
+        # Leave out lines that this node had and has forgotten: they are the same everywhere.
+        lines = append.lines[base - append.first :]
+        append = replace(append, first=base, before=state.log.base_epoch, lines=lines, members=None)
+    if not state.log.members or not state.log.joins(append.first, append.before):
+        if append.members is None:
+            now.send(sender, Behind(epoch, known(state, epoch)))
+            return
+        assert append.first >= state.committed, "what is safe is not forgotten for a shorter log"
+        if append.first > state.committed:
+            # Whether what this node said is among what it missed, nobody can tell it.
+            now.report(Skipped(append.first))
+            state.outbox, state.appended = (), 0
+        now.save(Started(append.first, append.before, append.members))
+        state.log = started_at(append.first, append.before, Map(append.members))
+        state.committed = append.first
+    write(now, append.first, append.lines)
+    election = state.election
+    if election is None or election.epoch != epoch:
+        commit(now, min(append.committed, end))
+        now.send(sender, Saved(epoch, end) if append.is_whole else Behind(epoch, end))
+    elif append.is_whole:
+        # What the best of those that promised has.
+        promises = election.promises.set(now.config.node, (state.log.last, state.log.length))
+        state.election = replace(election, promises=promises, fetches_from=None, is_complete=True)
+    else:
+        await_answers(now)
+        now.send(sender, Behind(epoch, end))
+
+
+def write(now: Now, first: int, lines: tuple[Line, ...]) -> None:
+    """Write lines where they join, and enter the epoch that begins in them."""
+    state = now.state
+    log, new = written(state.log, first, lines)
+    if new == log.length:
+        return
+    assert new >= state.committed, "what is safe is never taken back"
+    now.save(Written(new, log.between(new, log.length)))
+    state.log = log
+    if log.view_at >= 0:
+        view = log.lines[log.view_at]
+        if view.epoch > state.epoch and view.epoch == state.promised:
+            enter(now, view)
+
+
+def known(state: GroupState, epoch: Epoch) -> int:
+    """Return up to where this node's log is certainly that of an epoch."""
+    return state.log.length if state.epoch == epoch else state.committed
+
+
+def on_saved(now: Now, sender: NodeId, saved: Saved) -> None:
+    """Note how much another has."""
+    state = now.state
+    if saved.epoch == state.epoch and state.is_appending and saved.length > state.acks.get(sender, 0):
+        state.acks = state.acks.set(sender, saved.length)
+
+
+def on_behind(now: Now, sender: NodeId, behind: Behind) -> None:
+    """Give another what it lacks, if this node's log is that of the epoch."""
+    epoch, state = behind.epoch, now.state
+    if epoch < state.promised:
+        now.send(sender, Refuse(epoch, state.promised))
+    elif epoch == state.epoch or (epoch == state.promised and sender == epoch.node):
+        now.send(sender, all_from(now, behind.first, epoch))
+
+
+def on_committed(now: Now, committed: Committed) -> None:
+    """Hear that lines are safe."""
+    state = now.state
+    if committed.epoch == state.epoch == state.promised:
+        refresh(now)
+        commit(now, min(committed.length, state.log.length))
+
+
+def lines_from(now: Now, first: int, epoch: Epoch) -> Append:
+    """Return the lines from `first` on, for one who has those before; if they are many, the first of them."""
+    log = now.state.log
+    first = min(max(first, log.base), log.length)
+    lines = log.some_between(first, log.length, now.config.max_bytes)
+    is_whole = first + len(lines) == log.length
+    return Append(epoch, first, log.epoch_before(first), lines, now.state.committed, is_whole=is_whole)
+
+
+def all_from(now: Now, first: int, epoch: Epoch) -> Append:
+    """Return the lines from `first` on, for one who may have nothing before them."""
+    append = lines_from(now, first, epoch)
+    return replace(append, members=tuple(sorted(now.state.log.members_at(append.first).items())))
+
+
+def commit(now: Now, length: int) -> None:
+    """Tell the user of lines that are safe now."""
+    state = now.state
+    first, state.committed = state.committed, max(length, state.committed)
+    for place in range(first, length):
+        match state.log.lines[place].entry:
+            case Said(origin, life, number, data):
+                is_own = origin == now.config.node and life == state.life
+                if is_own:
+                    state.outbox, state.appended = state.outbox[1:], max(0, state.appended - 1)
+                now.report(Delivered(place, origin, number, data, is_own))
+            case Member(node, is_member, where) as member:
+                now.report(MemberChanged(place, node, where, is_member))
+                state.changes = tuple([change for change in state.changes if change != member])

@@ -6,10 +6,9 @@ from typing import TypeAlias
 
 from immutables import Map
 
-from solvent.protocols.machine import NodeId, Step, Value
+from solvent.protocols.machine import Draft, NodeId, NodeState, Value
 from solvent.protocols.token.group.log import FIRST, Log
-from solvent.protocols.token.group.messages import Line, Member, Passed, Said
-from solvent.protocols.token.group.vocabulary import Epoch, Fence
+from solvent.protocols.token.group.messages import Epoch, Fence, Line, Member, Passed, Said
 from solvent.protocols.token.node import TokenConfig, TokenState
 
 PATIENCE = "group:patience"
@@ -60,7 +59,7 @@ class Election(Value, frozen=True, gc=False):
     is_complete: bool = False
 
 
-class GroupState(Value, frozen=True, gc=False):
+class GroupState(NodeState, gc=False):
     """One node."""
 
     life: int = 0
@@ -132,7 +131,7 @@ class GroupState(Value, frozen=True, gc=False):
     answered: frozenset[NodeId] | None = None
 
 
-GroupStep: TypeAlias = Step[GroupState]
+Now: TypeAlias = Draft[GroupConfig, GroupState]
 
 
 # --------------------------------------------------------------------------------------------------------- records
@@ -160,16 +159,3 @@ class Started(Value, frozen=True, gc=False, tag=True):
 
 
 GroupRecord: TypeAlias = Promised | Written | Started
-
-__all__ = [
-    "ELECT",
-    "PATIENCE",
-    "Election",
-    "GroupConfig",
-    "GroupRecord",
-    "GroupState",
-    "GroupStep",
-    "Promised",
-    "Started",
-    "Written",
-]

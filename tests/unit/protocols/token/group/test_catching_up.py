@@ -9,8 +9,8 @@ import pytest
 
 from solvent.protocols.link.messages import Cheap
 from solvent.protocols.machine import NodeId, Received, Requested, Send, TimerFired
-from solvent.protocols.token.group import Broadcast, Group, GroupConfig
-from solvent.protocols.token.group.messages import Append
+from solvent.protocols.token.group import GroupConfig, group_node
+from solvent.protocols.token.group.messages import Append, Broadcast
 from solvent.protocols.token.group.state import ELECT, PATIENCE
 
 A, B, C = NodeId(0), NodeId(1), NodeId(2)
@@ -21,7 +21,7 @@ class _World:
     """Three nodes; messages to those that are down are lost."""
 
     def __init__(self, max_bytes: int) -> None:
-        self.nodes = [Group(GroupConfig(node, (A, B, C), max_bytes=max_bytes)) for node in (A, B, C)]
+        self.nodes = [group_node(GroupConfig(node, (A, B, C), max_bytes=max_bytes)) for node in (A, B, C)]
         self.under_way = deque[tuple[NodeId, Received]]()
         self.down = set[NodeId]()
         self.appends = list[Append]()

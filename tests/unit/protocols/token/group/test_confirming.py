@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from solvent.protocols.link.messages import Cheap
 from solvent.protocols.machine import NodeId, Received, Report, Requested, Send, TimerFired
-from solvent.protocols.token.group import Confirm, Confirmed, Epoch, Group, GroupConfig, GroupState, Lock
-from solvent.protocols.token.group.messages import Known, Passed, Probe
+from solvent.protocols.token.group import GroupConfig, GroupState, group_node
+from solvent.protocols.token.group.messages import Confirm, Confirmed, Epoch, Known, Lock, Passed, Probe
 from solvent.protocols.token.group.state import PATIENCE
 from solvent.protocols.token.messages import Token
 
@@ -23,7 +23,7 @@ FIRST = Epoch(0, A)
 
 def _holder(*events: Event) -> tuple[GroupState, Effects]:
     """Let node B of five have the lock, and then some events happen."""
-    group = Group(GroupConfig(B, NODES))
+    group = group_node(GroupConfig(B, NODES))
     state, _ = group.start()
     effects: Effects = ()
     for event in (Requested(Lock()), Received(A, Passed(FIRST, Token(visits=0), length=0)), *events):
@@ -61,6 +61,6 @@ def test_members_that_are_gone_need_not_answer() -> None:
     state, _ = _holder(Requested(Confirm(1)), Received(A, Known(FIRST, 1)))
     left = Map({node: where for node, where in state.log.members.items() if node in (A, B, C)})
     state = replace(state, log=replace(state.log, members=left))
-    state, effects = Group(GroupConfig(B, NODES)).step(state, TimerFired(PATIENCE))
+    state, effects = group_node(GroupConfig(B, NODES)).step(state, TimerFired(PATIENCE))
     assert _told(effects) == [Confirmed(1)]
     assert not _probed(effects)

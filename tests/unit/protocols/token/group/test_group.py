@@ -7,27 +7,22 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from solvent.protocols.link.messages import Cheap
-from solvent.protocols.machine import NodeId, Received, Report, Requested, Send, TimerFired
-from solvent.protocols.token.group import (
-    Broadcast,
-    Delivered,
-    Epoch,
-    Group,
-    GroupConfig,
-    GroupState,
-    Lock,
-    Locked,
-    LockLost,
-    ViewBegan,
-)
+from solvent.protocols.machine import Machine, NodeId, Received, Report, Requested, Send, TimerFired
+from solvent.protocols.token.group import GroupConfig, GroupState, group_node
 from solvent.protocols.token.group.invariants import Order
 from solvent.protocols.token.group.log import forgotten
 from solvent.protocols.token.group.messages import (
     Append,
     Behind,
+    Broadcast,
+    Delivered,
     Elect,
+    Epoch,
     Hello,
     Line,
+    Lock,
+    Locked,
+    LockLost,
     Member,
     Passed,
     Promise,
@@ -37,6 +32,7 @@ from solvent.protocols.token.group.messages import (
     Seek,
     Seen,
     View,
+    ViewBegan,
 )
 from solvent.protocols.token.group.state import ELECT, PATIENCE
 from solvent.protocols.token.messages import Token
@@ -58,7 +54,7 @@ def _said(effects: Effects, kind: type[Any]) -> list[tuple[NodeId, Any]]:
     return [(to, message) for to, message in plain if isinstance(message, kind)]
 
 
-def _steps(group: Group, state: GroupState, *events: Event) -> tuple[GroupState, Effects]:
+def _steps(group: Machine[GroupState], state: GroupState, *events: Event) -> tuple[GroupState, Effects]:
     effects: Effects = ()
     for event in events:
         state, more = group.step(state, event)
@@ -66,9 +62,9 @@ def _steps(group: Group, state: GroupState, *events: Event) -> tuple[GroupState,
     return state, effects
 
 
-def _holder() -> tuple[Group, GroupState]:
+def _holder() -> tuple[Machine[GroupState], GroupState]:
     """Make node B of three, which has just got the token and whose user has the lock."""
-    group = Group(GroupConfig(B, (A, B, C)))
+    group = group_node(GroupConfig(B, (A, B, C)))
     state, _ = group.start()
     token = Passed(FIRST, Token(visits=0), length=0)
     state, effects = _steps(group, state, Requested(Lock()), Received(A, token))
@@ -78,7 +74,7 @@ def _holder() -> tuple[Group, GroupState]:
 
 def test_a_log_that_names_more_members_needs_more_promises() -> None:
     """Two of three are most of those a node knew; in the best log there are five, and two are not enough."""
-    group = Group(GroupConfig(B, (A, B, C)))
+    group = group_node(GroupConfig(B, (A, B, C)))
     state, _ = group.start()
     state, effects = _steps(group, state, *[TimerFired(PATIENCE)] * 3, TimerFired(ELECT))
     epoch = _said(effects, Elect)[0][1].epoch
@@ -105,7 +101,7 @@ def test_one_that_promised_something_newer_does_not_stop_the_others() -> None:
 
 def test_a_token_is_sought_before_it_is_replaced() -> None:
     """A node that hears nothing asks all, and a word that it was seen is enough."""
-    group = Group(GroupConfig(B, (A, B, C)))
+    group = group_node(GroupConfig(B, (A, B, C)))
     state, _ = group.start()
     silence = [TimerFired(PATIENCE)] * 3
     state, effects = _steps(group, state, Requested(Lock()), *silence)
@@ -119,7 +115,7 @@ def test_a_token_is_sought_before_it_is_replaced() -> None:
 
 def test_who_meets_the_token_tells_who_seeks_it() -> None:
     """A token under way is found where it arrives."""
-    group = Group(GroupConfig(B, (A, B, C)))
+    group = group_node(GroupConfig(B, (A, B, C)))
     state, _ = group.start()
     state, effects = _steps(group, state, Received(C, Seek(FIRST)))
     assert not _said(effects, Seen)
@@ -129,7 +125,7 @@ def test_who_meets_the_token_tells_who_seeks_it() -> None:
 
 def test_an_old_answer_does_not_take_the_log_away() -> None:
     """Who has forgotten lines is told of them again, in pieces or late, and keeps what it has."""
-    group = Group(GroupConfig(B, (A, B, C)))
+    group = group_node(GroupConfig(B, (A, B, C)))
     state, _ = group.start()
     lines = tuple(Line(FIRST, Said(A, 0, number, number)) for number in range(10))
     state, _ = _steps(group, state, Received(A, Append(FIRST, 0, FIRST, lines, committed=10)))
@@ -144,7 +140,7 @@ def test_an_old_answer_does_not_take_the_log_away() -> None:
 
 def test_who_refuses_too_late_is_told_that_the_new_token_is_there() -> None:
     """And whoever hears that it is there, and has the lock, has lost it."""
-    maker = Group(GroupConfig(C, (A, B, C)))
+    maker = group_node(GroupConfig(C, (A, B, C)))
     state, _ = maker.start()
     view = Append(NEXT, 0, FIRST, (Line(NEXT, View((C, A))),), committed=0)
     state, _ = _steps(maker, state, Received(A, view))

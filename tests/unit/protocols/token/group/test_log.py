@@ -8,8 +8,7 @@ from immutables import Map
 
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group.log import FIRST, Log, empty, forgotten, started_at, written
-from solvent.protocols.token.group.messages import Entry, Line, Member, Said, View
-from solvent.protocols.token.group.vocabulary import Epoch
+from solvent.protocols.token.group.messages import Entry, Epoch, Line, Member, Said, View
 
 MEMBERS = Map({NodeId(0): "", NodeId(1): "there"})
 
