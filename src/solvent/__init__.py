@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         WorkflowProblem,
     )
     from solvent.runs.api import run
+    from solvent.runs.report import RunFailed
     from solvent.services.current_call import call
     from solvent.workflows.formats.python.control_flow import (
         active_of,
@@ -78,6 +79,7 @@ _HOMES = {
         "ReactionFailed RingProblem SolventError SpaceProblem SyntaxProblem WorkflowProblem"
     ),
     "solvent.runs.api": "run",
+    "solvent.runs.report": "RunFailed",
     "solvent.services.current_call": "call",
     "solvent.workflows.formats.python.control_flow": (
         "active_of all_threads any_of cancels choose choose_some completes cross deferred each ends first_of joined_by "
@@ -120,6 +122,7 @@ __all__ = [
     "ProgramError",
     "ReactionFailed",
     "RingProblem",
+    "RunFailed",
     "SolventError",
     "SpaceProblem",
     "SyntaxProblem",

@@ -23,8 +23,8 @@
     └── LimitReached          H5xx  a limit the user set was met      exit code 3
         └── Interrupted         H504  Ctrl-C, or `should_stop`         exit code 130
 
-`solvent` exports what functions for Python raise. Stores, records, agents and `WorkflowFailed` are met on the command
-line only: in Python a failed task is part of the report of a run.
+`solvent` exports what functions for Python raise. A run from Python that does not succeed raises `RunFailed` (see
+`solvent.runs.report`), a `WorkflowFailed` that has the report of the run.
 
 Errors hold fields; the words are put together when one is shown. Whatever a run raises, the molecules are
 in the solution: a reaction happens entirely or not at all.

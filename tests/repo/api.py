@@ -48,7 +48,7 @@ PAGES = [
             "Branch and loop": "choose choose_some deferred repeat threads",
             "Lock, signal, cancel": "locked section sends cancels completes ends",
             "Errors": (
-                "SolventError WorkflowProblem Misuse ProgramError SyntaxProblem NameProblem ReactionFailed "
+                "SolventError RunFailed WorkflowProblem Misuse ProgramError SyntaxProblem NameProblem ReactionFailed "
                 "LimitReached Interrupted DataProblem DataLost SpaceProblem NodeProblem RingProblem LockLost"
             ),
             "Modules": "hocl ring shared dho",

@@ -3,8 +3,8 @@
     report = solvent.run(pipeline, {"url": "http://localhost/"}, jobs=8)
     print(report.results)
 
-It takes what `@workflow` makes, or the model itself, checks it as `solvent run` does, and gives the report of the run.
-A task that fails is no exception: the report says so.
+It takes what `@workflow` makes, or the model itself, checks it as `solvent run` does, and returns the report. A run that
+does not succeed raises `RunFailed`, which has the report; with `check=False` the report is returned.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
 from solvent.hocl.process_settings import interruptible
-from solvent.workflows.checks import check
+from solvent.runs.report import succeeded
+from solvent.workflows.checks import check as problems_of
 from solvent.workflows.model import Workflow
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def run(
     max_seconds: float | None = None,
     watch: Callable[[Event], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    check: bool = True,
 ) -> Report:
     """Run a workflow in this process until nothing more can happen, and return its `Report`.
 
@@ -55,12 +57,13 @@ def run(
     - `watch`: called with each `Event`, one at a time, from any thread of the run.
     - `should_stop`: called now and then, likewise; the run stops when it returns true.
 
-    A failed task raises nothing: the report has it, beside all that was finished.
+    - `check`: if false, return the report of a run that did not succeed instead of raising `RunFailed`; its `failures`,
+      `stuck` and `error` (`LimitReached`, `Interrupted` or `ReactionFailed`) say why.
 
-    Raises `WorkflowProblem` before anything is called if the workflow or its inputs are wrong; `ProgramError` if a
-    program that it calls is; `Misuse` (H304, H314, H316) for a program that cannot be read, something that is no
-    workflow, or a signal that no task waits for; `KeyboardInterrupt` after Ctrl-C, when running calls have ended. What
-    ends a run later is `error` of the report: `LimitReached`, `Interrupted` or `ReactionFailed`.
+    Raises `RunFailed` from the exception of the task that failed. Raises `WorkflowProblem` before anything is called if
+    the workflow or its inputs are wrong; `ProgramError` if a program that it calls is; `Misuse` (H304, H314, H316) for
+    a program that cannot be read, something that is no workflow, or a signal that no task waits for;
+    `KeyboardInterrupt` after Ctrl-C, when running calls have ended.
 
     >>> from solvent import attempt, run, service, workflow
     >>> number, length = service(int), service(len)
@@ -73,15 +76,14 @@ def run(
     >>> report.adaptations[0]["cause"]
     "FAILED: ValueError: invalid literal for int() with base 10: 'seven'"
     """
-    from solvent.runs.embedded import run_workflow
+    from solvent.runs.embedded import EmbeddedRun
 
     definition = _definition_of(workflow)
-    problems = check(definition)
-    if problems:
+    if problems := problems_of(definition):
         raise problems[0]
     interrupted = Flag()
     with interruptible(interrupted.set):
-        report = run_workflow(
+        embedded = EmbeddedRun(
             definition,
             inputs,
             jobs=jobs,
@@ -93,9 +95,11 @@ def run(
             should_stop=lambda: interrupted.is_set() or (should_stop is not None and should_stop()),
             signals=signals,
         )
+        report = embedded.run()
+        embedded.execution.dissolve()
     if interrupted.is_set():
         raise KeyboardInterrupt
-    return report
+    return succeeded(report, embedded.execution.errors) if check else report
 
 
 def _definition_of(workflow: object) -> Workflow:

@@ -63,6 +63,8 @@ _RES, _ERR, _GOT, _FAULT, _AWAY = map(Symbol, ("RES", "ERR", "GOT", "FAULT", "AW
 _OFF, _REPLACE, _GIVE_UP, _PASS, _SIGNAL, _FROM, _PART = map(
     Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "SIGNAL", "FROM", "PART")
 )
+_MAX_ERRORS = 100
+"""Of so many tasks the exceptions are held, with all that their frames hold."""
 
 
 class Spectator(Protocol):
@@ -145,6 +147,8 @@ class Execution:
         self._forms = concrete.forms
         self._began = time.perf_counter()
         self._faults: dict[str, Failed] = {}
+        #: The exceptions of the tasks that failed first, where they were raised in this process.
+        self.errors: dict[str, BaseException] = {}
         # Adaptations after a repeated call has failed, while it is open whether the past fits that.
         self._adapted_again: list[Adapted] = []
         self._replaced: set[str] = set()
@@ -419,6 +423,8 @@ class Execution:
         else:
             text = failure.text[:MAX_TEXT]
             self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
+            if failure.error is not None and (name in self.errors or len(self.errors) < _MAX_ERRORS):
+                self.errors[name] = failure.error
             molecule = (_ERR if index is None else _FAULT, Symbol(failure.kind), text)
         self._note(Event(self._end_of(failure), name, now, "" if failure is None else failure.text))
         if name in self._judges:

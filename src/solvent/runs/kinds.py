@@ -101,7 +101,7 @@ def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callab
         if report.error is not None:
             raise report.error
         if not report.succeeded:
-            raise _told(report)
+            raise _told(report) from run.execution.errors.get(report.failures[0].task if report.failures else "")
         # Where it goes by choice, not every end is reached.
         results = [report.results[name] for name in inner.outcomes if name in report.results]
         return results[0] if len(results) == 1 else results or None

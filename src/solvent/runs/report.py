@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import LimitReached
+from solvent.errors import LimitReached, WorkflowFailed, is_internal
 from solvent.lang.printer import print_solution
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 MAX_TEXT = 2_000
+_MAX_SAID = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Failed:
     >>> @workflow
     ... def broken(text: str) -> int:
     ...     return service(int)(text)
-    >>> failed = run(broken, {"text": "seven"}).failures[0]
+    >>> failed = run(broken, {"text": "seven"}, check=False).failures[0]
     >>> failed.task, failed.kind, failed.attempts
     ('int', 'FAILED', 1)
     """
@@ -207,13 +208,70 @@ def state_of(report: Report) -> str:
 
 
 def problem_of(report: Report) -> str:
-    """Say why a run is not done; nothing, if it is."""
+    """Say why a run is not done; nothing, if it is. Of many tasks only the first are named."""
     if report.succeeded:
         return ""
     if report.error is not None:
         return report.error.message
     failed = [one for one in report.failures if report.states.get(one.task) == "failed"] or report.failures
-    return "; ".join([f"{one.task}: {one.cause}" for one in failed] or report.stuck) or state_of(report)
+    said = [f"{one.task}: {one.cause}" for one in failed] or report.stuck
+    more = [f"and {len(said) - _MAX_SAID:,} more"] if len(said) > _MAX_SAID else []
+    return "; ".join([*said[:_MAX_SAID], *more]) or state_of(report)
+
+
+class RunFailed(WorkflowFailed):
+    r"""A run did not succeed: a task failed for good, it was cancelled or stopped, or tasks wait for ever (W210).
+
+    - `report`: the `Report` of the run, with all that was done.
+
+    It is raised from (`__cause__`) the exception of the task that failed first, where that was raised in this process,
+    or from what stopped the run. Where a task failed in another process, a note has the text with its source lines.
+
+    >>> from solvent import RunFailed, run, service, workflow
+    >>> @workflow
+    ... def broken(text: str) -> int:
+    ...     return service(int)(text)
+    >>> try:
+    ...     run(broken, {"text": "seven"})
+    ... except RunFailed as error:
+    ...     print(error.message, error.report.states, repr(error.__cause__), sep="\n")
+    `broken` failed: int: ValueError: invalid literal for int() with base 10: 'seven'
+    {'int': 'failed'}
+    ValueError("invalid literal for int() with base 10: 'seven'")
+    """
+
+    def __init__(self, report: Report) -> None:
+        state = "is stuck" if report.stuck and report.error is None else f"was {state_of(report)}"
+        how = "failed" if state == "was failed" else state
+        super().__init__("W210", f"`{report.workflow}` {how}: {problem_of(report)}")
+        self.report = report
+        if report.error is not None:
+            self.exit_code = report.error.exit_code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.report,)
+
+
+def succeeded(report: Report, errors: Mapping[str, BaseException] | None = None) -> Report:
+    """Return the report of a run that has succeeded; else raise `RunFailed` from the error of its task, if it is here.
+
+    `errors` are the exceptions of tasks.
+    """
+    if report.succeeded:
+        return report
+    problem = RunFailed(report)
+    cause: BaseException | None = report.error
+    for failed in report.failures[:1] if cause is None else ():
+        cause = (errors or {}).get(failed.task)
+        if cause is not None:
+            # What the user's code did begins below the frames of those that called it.
+            trace = cause.__traceback__
+            while trace is not None and trace.tb_next is not None and is_internal(trace.tb_frame.f_code.co_filename):
+                trace = trace.tb_next
+            cause.__traceback__ = trace
+        elif failed.output:
+            problem.add_note(f"task `{failed.task}`, in another process:\n{failed.output}")
+    raise problem from cause
 
 
 def held_text(molecules: Iterable[Molecule]) -> str:
@@ -225,6 +283,6 @@ def held_text(molecules: Iterable[Molecule]) -> str:
 
 
 __all__ = [
-    "MAX_TEXT", "Event", "Failed", "Report", "Timing", "concluded", "held_text", "problem_of", "results_of",
-    "standing_for", "state_of",
+    "MAX_TEXT", "Event", "Failed", "Report", "RunFailed", "Timing", "concluded", "held_text", "problem_of",
+    "results_of", "standing_for", "state_of", "succeeded",
 ]  # fmt: skip

@@ -38,6 +38,8 @@ class Failure(msgspec.Struct, frozen=True):
     text: str
     output: str = ""
     attempts: int = 1
+    #: The exception itself, where it was raised in this process.
+    error: BaseException | None = None
 
     def __post_init__(self) -> None:
         """Escape lone surrogates: texts may contain names of files that are not UTF-8."""
@@ -115,10 +117,10 @@ class Told(Exception):
 def failure_of(error: BaseException) -> Failure:
     """Return the failure for an exception of a function, with the frames of the user's code."""
     if isinstance(error, Told):
-        return Failure("FAILED", one_line(str(error)), tail(error.output))
+        return Failure("FAILED", one_line(str(error)), tail(error.output), error=error.__cause__)
     cause = cause_of(error)
     where = frames_of(error.__traceback__)
-    return Failure("FAILED", cause, tail(f"{where}\n{cause}") if where else "")
+    return Failure("FAILED", cause, tail(f"{where}\n{cause}") if where else "", error=error)
 
 
 __all__ = ["Done", "Failure", "Kind", "Told", "cause_of", "failure_of", "frames_of", "one_line", "tail"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,6 +19,24 @@ from solvent.workflows.model import Task, Workflow
 def double(number: int) -> int:
     """Double a number."""
     return 2 * number
+
+
+@service
+def refuse(number: int) -> int:
+    """Fail."""
+    raise LookupError(f"no {number}")
+
+
+@workflow
+def refusing(number: int = 7) -> int:
+    """Fail."""
+    return double(refuse(number))
+
+
+@workflow
+def around(number: int = 7) -> int:
+    """Fail inside."""
+    return refusing(number)
 
 
 @workflow
@@ -59,3 +79,36 @@ def test_other_things_are_refused(wrong: Any) -> None:
     """What is no workflow is refused with what to give instead."""
     with pytest.raises(Misuse, match=r"`solvent\.run` runs workflows"):
         solvent.run(wrong)
+
+
+@pytest.mark.parametrize("flow", [refusing, around])
+def test_failed_run_raises_from_the_exception_of_the_user(flow: Any) -> None:
+    """A failed run raises, with its report, from the exception of the service, whose traceback is the user's."""
+    with pytest.raises(solvent.RunFailed, match=r"failed: .*LookupError: no 7") as caught:
+        solvent.run(flow)
+    cause = caught.value.__cause__
+    assert (type(cause), str(cause)) == (LookupError, "no 7")
+    assert [one.name for one in traceback.extract_tb(cause.__traceback__)] == ["refuse"]
+    assert pickle.loads(pickle.dumps(caught.value)).report.failures == caught.value.report.failures  # noqa: S301
+
+
+def test_exception_of_another_process_is_a_note() -> None:
+    """Where the service ran in another process, the text of its traceback is a note."""
+    with pytest.raises(solvent.RunFailed) as caught:
+        solvent.run(refusing, processes=True)
+    assert caught.value.__cause__ is None
+    (note,) = caught.value.__notes__
+    assert 'raise LookupError(f"no {number}")' in note
+
+
+def test_report_of_a_failed_run_is_returned_to_who_asks() -> None:
+    """With `check=False` nothing is raised."""
+    report = solvent.run(refusing, check=False)
+    assert (report.states, report.succeeded) == ({"refuse": "failed", "double": "waiting"}, False)
+
+
+def test_stopped_run_raises_from_what_stopped_it() -> None:
+    """A run that was stopped raises, too."""
+    with pytest.raises(solvent.RunFailed, match="was stopped: interrupted") as caught:
+        solvent.run(twice, should_stop=lambda: True)
+    assert (type(caught.value.__cause__), caught.value.exit_code) == (solvent.Interrupted, 130)
