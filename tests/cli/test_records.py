@@ -380,3 +380,37 @@ def test_a_full_disk_stops_the_run_and_it_goes_on_later(folder: Path) -> None:
     assert solvent("resume", "r", *STORE, cwd=folder).code == 0
     # The answer that found no room was lost.
     assert len(calls(folder)) == 14
+
+
+def test_prune_removes_what_it_lists(folder: Path) -> None:
+    """Runs are chosen by state, age and number; a dry run removes nothing, and a pipe has to say --yes."""
+    go(folder)
+    for name in ("r1", "r2", "r3"):
+        assert finish(start(folder, "run", "flow.yaml", "--name", name, *STORE))[0] == 0
+    words = ("prune", "--state", "done", "--workflow", "flow", "--keep", "1", *STORE)
+    would = solvent(*words, "--dry-run", cwd=folder)
+    assert [line.split()[:2] for line in would.out.splitlines()[:2]] == [["r1", "done"], ["r2", "done"]]
+    assert would.out.endswith("2 runs, 0 blobs would be removed\n")
+    refused = solvent(*words, cwd=folder)
+    assert (refused.code, refused.err.splitlines()[0]) == (
+        2, "error[H324]: 2 runs would be removed, and no terminal can confirm that",
+    )  # fmt: skip
+    assert solvent("prune", "--older-than", "1h", *STORE, cwd=folder).out == "0 runs, 0 blobs removed\n"
+    assert len(solvent("status", "--format", "json", *STORE, cwd=folder).json["runs"]) == 3
+    found = solvent(*words, "--yes", "--format", "json", cwd=folder).json
+    assert ([one["run"] for one in found["runs"]], found["dry_run"]) == (["r1", "r2"], False)
+    assert [one["run"] for one in solvent("status", "--format", "json", *STORE, cwd=folder).json["runs"]] == ["r3"]
+    assert "error[R401]: there is no run `r1` in" in solvent("prune", "r1", *STORE, cwd=folder).err
+    assert solvent("prune", *STORE, cwd=folder).code == 2
+
+
+def test_prune_leaves_a_run_that_has_not_ended(folder: Path) -> None:
+    """A run that was stopped is not removed, however it is named."""
+    killed(folder, *STORE)
+    refused = solvent("prune", "r", *STORE, cwd=folder)
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error[R401]: the run `r` has not ended")
+    assert (
+        solvent("prune", "--keep", "0", *STORE, cwd=folder).out
+        == "0 runs, 0 blobs, 1 heartbeat of dead processes removed\n"
+    )
+    assert solvent("status", "r", "--format", "json", *STORE, cwd=folder).json["state"] == "interrupted"

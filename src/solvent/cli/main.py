@@ -36,6 +36,7 @@ GROUPS = {
         "replay": "repeat a run of a workflow from its record, without calling services",
         "resume": "continue a run of a workflow that was stopped",
         "cancel": "end a run of a workflow",
+        "prune": "remove runs that have ended, and what nothing uses any more",
     },
     "agents": {
         "submit": "submit a workflow to agents",

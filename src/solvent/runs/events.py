@@ -187,10 +187,15 @@ def encode(events: list[Event], *, max_bytes: int, put_blob: Callable[[bytes], s
     return record if len(record) <= max_bytes else _ENCODE([_InBlob(put_blob(record))])
 
 
+def is_in_blob(data: bytes) -> bool:
+    """Return whether the events of a record are in a blob."""
+    return data.startswith(_IN_BLOB)
+
+
 def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
     """Return the events of a record; raise `ValueError` if it is none."""
     try:
-        if data.startswith(_IN_BLOB):
+        if is_in_blob(data):
             data = get_blob(_DECODE_IN_BLOB(data)[0].blob)
         return _DECODE(data)
     except UNREADABLE as error:
@@ -200,4 +205,5 @@ def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
 __all__ = [
     "Adapted", "AnyEvent", "CallAnswered", "CallFailed", "CallLost", "CallStarted", "Ended", "Event",
     "MessagesReceived", "ShardClosed", "ShardTaken", "SignalReceived", "decode", "encode",
+    "is_in_blob",
 ]  # fmt: skip

@@ -49,8 +49,8 @@ MESSAGES = "messages/"
 """All that agents must hear of is below it, so that they read it in one order, and nothing else."""
 SUBMITTED, OVER, FINISHED = (f"{MESSAGES}agents/{one}" for one in ("submitted", "over", "finished"))
 NAME_RULE = "letters, digits and _ . = - only, at most 100"
-State: TypeAlias = Literal["running", "done", "failed", "cancelled"]
-_ENDED = ("done", "failed", "cancelled")
+State: TypeAlias = Literal["running", "done", "failed", "cancelled", "pruned"]
+_ENDED = ("done", "failed", "cancelled", "pruned")
 _NAME = re.compile(r"[A-Za-z0-9_.=-]{1,100}")
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _ENDING_CHARACTERS = 4
@@ -269,13 +269,16 @@ def record_of(store: Store, run: str) -> RunRecord | None:
 def existing(store: Store, run: str) -> RunRecord:
     """Return the record of a run; raise `RecordProblem` R401 where there is none."""
     record = record_of(store, run)
-    if record is None:
+    if record is None or record.state == "pruned":
         raise RecordProblem("R401", f"there is no run `{run}` in {store.url}")
     return record
 
 
-def list_runs(store: Store, damaged: dict[str, str] | None = None) -> list[RunRecord]:
-    """Return the records of all runs, the latest last; `damaged` gets the names of those that do not read, and why."""
+def list_runs(store: Store, damaged: dict[str, str] | None = None, *, is_pruned: bool = False) -> list[RunRecord]:
+    """Return the records of all runs, the latest last; `damaged` gets the names of those that do not read, and why.
+
+    With `is_pruned` also those that are being removed.
+    """
     found = []
     for key, entry in store.keys(_RUNS).items():
         if key.count("/") == 1:
@@ -286,13 +289,15 @@ def list_runs(store: Store, damaged: dict[str, str] | None = None) -> list[RunRe
                 # The others are none the worse for it.
                 if damaged is not None:
                     damaged[run] = error.message
-    return sorted(found, key=lambda record: (record.created, record.run))
+    return sorted(
+        (one for one in found if is_pruned or one.state != "pruned"), key=lambda record: (record.created, record.run)
+    )
 
 
 def find(store: Store, name: str) -> RunRecord:
     """Find a run by its name, or by the beginning of it that no other run has."""
     record = record_of(store, name) if is_name(name) else None
-    if record is not None:
+    if record is not None and record.state != "pruned":
         return record
     matches = [one for one in list_runs(store) if name and one.run.startswith(name)]
     if len(matches) == 1:

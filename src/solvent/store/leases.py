@@ -206,6 +206,10 @@ class Heartbeats:
             if self._looked_at - self._seen[a][1] <= 2 * (_ttl_of(entry) or self.ttl) / HEARTBEATS_PER_TTL
         }
 
+    def silent(self, seconds: float) -> dict[str, Entry]:
+        """Return the agents that are presumed dead and whose heartbeat has not changed for longer than that."""
+        return {a: entry for a, entry in self.dead().items() if self._looked_at - self._seen[a][1] > seconds}
+
     def dead(self) -> dict[str, Entry]:
         """Return the agents whose heartbeat exists, and has not changed for too long."""
         return {a: entry for a, (entry, _) in self._seen.items() if entry and self.is_presumed_dead(a)}

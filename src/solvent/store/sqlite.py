@@ -270,6 +270,7 @@ MAX_LOOKED_AT = 1000
 _VERSION = "PRAGMA data_version"
 _RECORDS = "SELECT position, log FROM records WHERE position > ? ORDER BY position DESC LIMIT ?"
 _NAME = "SELECT name FROM logs WHERE number = ?"
+_OLD_DELETIONS = "DELETE FROM keys WHERE value IS NULL AND revision < (SELECT max(revision) FROM keys) - ?"
 _KEYS = "SELECT revision, key FROM keys WHERE revision > ? ORDER BY revision DESC LIMIT ?"
 
 
@@ -594,6 +595,8 @@ class SqliteStore(Store):
             connection.execute(records, names)
             connection.execute(f"DELETE FROM logs WHERE {of_logs}", names)  # noqa: S608
             connection.execute(f"DELETE FROM keys WHERE {of_keys}", names)  # noqa: S608
+            # What was deleted so long ago has been noticed by all watches.
+            connection.execute(_OLD_DELETIONS, (MAX_LOOKED_AT,))
 
         self._file.write(work)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import ValidationError, convert, to_builtins
 
-from solvent.errors import StoreError
+from solvent.errors import Conflict, StoreError
 from solvent.runs import holders
 from solvent.runs.agents.hosted_run import number_of
 from solvent.runs.agents.membership import takes_runs
 from solvent.runs.registry import FORMAT, key_of
-from solvent.store.leases import Heartbeats, heartbeat_from_value, holder_from_entry
+from solvent.store.leases import AGENTS, Heartbeats, heartbeat_from_value, holder_from_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.store.interface import Entry
     from solvent.store.leases import Holder
+
+
+FORGET_TTLS = 60.0
+"""After how many times its own `ttl` an agent removes the heartbeat of another that is silent."""
 
 
 class Shares:
@@ -49,6 +54,10 @@ class Shares:
     def look(self, runs: Mapping[str, HostedRun]) -> None:
         """See who is alive, who has what, and what this agent's share is."""
         self.heartbeats.look()
+        for name, entry in self.heartbeats.silent(FORGET_TTLS * self._ttl).items():
+            # Somebody else may be faster.
+            with suppress(Conflict):
+                self._store.delete(AGENTS + name, expected=entry.revision)
         self._free = {shard: since for shard, since in self._free.items() if shard[0] in runs}
         self.damaged = {}
         self._held = {run: self._holders(hosted) for run, hosted in runs.items()}

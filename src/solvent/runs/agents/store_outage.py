@@ -157,4 +157,4 @@ class Doubts:
             self._problem = ""
 
 
-__all__ = ["Doubts", "Troubles", "room_problem"]
+__all__ = ["TROUBLES", "Doubts", "Troubles", "room_problem"]

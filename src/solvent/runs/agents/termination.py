@@ -14,7 +14,7 @@ from solvent.errors import RecordProblem, problem_of
 from solvent.runs.agents.hosted_run import number_of
 from solvent.runs.agents.shards import MOVED, is_away, is_closed, is_over, standings
 from solvent.runs.closed_shards import report_of
-from solvent.runs.registry import OVER, end, existing
+from solvent.runs.registry import OVER, end, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,9 @@ class Endings:
 
     def is_ended(self, hosted: HostedRun) -> bool:
         """See whether a run is over though nobody has said so: who was to say it may have died before."""
-        if existing(self._store, hosted.run).has_ended:
+        record = record_of(self._store, hosted.run)
+        if record is None or record.has_ended:
+            # It may have been removed since it ended.
             self.known.add(hosted.run)
         elif hosted.here and not hosted.is_over and hosted.is_idle():
             self._consider(hosted)

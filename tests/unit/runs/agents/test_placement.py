@@ -72,3 +72,18 @@ def test_agents_that_cannot_help_get_no_share(tmp_path: Path, odd: dict[str, Any
             shares.took(hosted, number)
             taken.append(number)
     assert len(taken) == wanted
+
+
+def test_the_heartbeat_of_one_that_was_killed_is_removed(tmp_path: Path) -> None:
+    """Some time after it was presumed dead nothing is left of it; one that moves stays, however slowly time goes."""
+    now = [0.0]
+    with store_at(tmp_path) as store:
+        shares = Shares(store, "me", TTL)
+        shares.heartbeats = Heartbeats(store, ttl=TTL, clock=lambda: now[0])
+        beat(store, "killed", 0)
+        for look in range(4 * 61):
+            now[0] = 1 + look * TTL / 4
+            beat(store, "alive", look)
+            assert look > 200 or AGENTS + "killed" in store.keys(AGENTS)
+            shares.look({})
+        assert list(store.keys(AGENTS)) == [AGENTS + "alive"]
