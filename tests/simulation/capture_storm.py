@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.invariants import SAFETY, Scene
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_recovery import recovered as moving_recovered
-from solvent.protocols.capture.moving_state import Kept, MovingConfig
+from solvent.protocols.capture.moving import Kept, MovingConfig, moving_node
+from solvent.protocols.capture.moving import recovered as moving_recovered
 from solvent.protocols.capture.records import Consumed
 from solvent.protocols.capture.recovery import recovered
 from solvent.protocols.capture.state import CaptureConfig
@@ -160,7 +159,11 @@ def storm(seed: int, kind: str, *, check_every: int = 20) -> TimedRun:
     environment = Adding(kind)
     machines = [
         Linked(
-            Moving(one) if kind == "moving" else Adaptive(one), me=one.node, peers=NODES, resend_after=60, ack_after=2
+            moving_node(one) if kind == "moving" else Adaptive(one),
+            me=one.node,
+            peers=NODES,
+            resend_after=60,
+            ack_after=2,
         )
         for one in environment.configs
     ]

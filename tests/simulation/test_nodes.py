@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_recovery import recovered
-from solvent.protocols.capture.moving_state import IDLE, MovingConfig
+from solvent.protocols.capture.moving import IDLE, MovingConfig, moving_node, recovered
 from solvent.protocols.capture.vocabulary import (
     Arrived,
     Combination,
@@ -60,7 +58,7 @@ def machine(node: NodeId) -> Linked[Any]:
     """Build a whole node."""
     first = config(node)
     inner = Node(
-        Moving(first),
+        moving_node(first),
         Directory(node, RING),
         # In a hurry, so that an announcement that can come too early does.
         Detector(node, NODES, pause=1, patience=30),

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 from immutables import Map
 from msgspec.structs import replace
 
+from solvent.protocols.capture import moving
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.messages import Commitment, Fetch, GiveUp, RespMolecule, RespOk, RespRemoved, RespTaken
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_state import Attempt, Got
+from solvent.protocols.capture.moving import Attempt, Got, Now
 from solvent.protocols.capture.records import Lent
 from solvent.protocols.capture.state import Committing, Fetching, Hold, Holding, Querying
 from solvent.protocols.capture.vocabulary import MoleculeId
 from solvent.protocols.machine import NodeId, Received, Save, Send
 from solvent_lab.checker.registry import Variants
-from solvent_lab.models.capture import PAIR, SPECTATOR, THREE, moving, paper
+from solvent_lab.models.capture import PAIR, SPECTATOR, THREE, paper
+from solvent_lab.models.capture import moving as model
+from solvent_lab.variants import variant
 
 if TYPE_CHECKING:
-    from solvent.protocols.capture.moving_state import Given, MovingState, MovingStep, Take
+    from solvent.protocols.capture.moving import Given, Take
     from solvent.protocols.capture.state import CaptureState, CaptureStep
     from solvent.protocols.capture.success import Rates
     from solvent.protocols.capture.vocabulary import Combination
@@ -152,73 +154,66 @@ class UnsavedLoans(Adaptive):
 # ------------------------------------------------------------------------------------------------- by moving
 
 
-@BROKEN.add(moving, PAIR)
-class KeepsACopy(Moving):
+@BROKEN.add(model, PAIR)
+@variant(moving, "on_take")
+def keeps_a_copy(on_take: Any, now: Now, requester: NodeId, take: Take) -> None:
     """A holder gives a molecule away and keeps it."""
+    before = now.state.molecules
+    on_take(now, requester, take)
+    now.state.molecules = before
 
-    def _on_take(self, state: MovingState, requester: NodeId, take: Take) -> MovingStep:
-        after, effects = super()._on_take(state, requester, take)
-        return replace(after, molecules=state.molecules), effects
 
-
-@BROKEN.add(moving, PAIR)
-class NeverYields(Moving):
+@BROKEN.add(model, PAIR)
+@variant(moving, "may_give")
+def never_yields(may_give: Any, now: Now, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
     """Nodes never give away what their own attempts need."""
-
-    def _may_give(self, state: MovingState, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
-        return super()._may_give(state, requester, 1 << 60, chosen)
+    return bool(may_give(now, requester, 1 << 60, chosen))
 
 
-@BROKEN.add(moving, PAIR)
-class AlwaysYields(Moving):
+@BROKEN.add(model, PAIR)
+@variant(moving, "may_give")
+def always_yields(may_give: Any, now: Now, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
     """Nodes give away what their own attempts need to any other."""
-
-    def _may_give(self, state: MovingState, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
-        return super()._may_give(state, requester, -1, chosen)
+    return bool(may_give(now, requester, -1, chosen))
 
 
-@BROKEN.add(moving, SPECTATOR)
-class TakesWithoutAPart(Moving):
+@BROKEN.add(model, SPECTATOR)
+@variant(moving, "on_combination")
+def takes_without_a_part(on_combination: Any, now: Now, combination: Combination) -> None:
     """A node that has no part of a combination takes one that lies at several others."""
-
-    def _on_combination(self, state: MovingState, combination: Combination) -> MovingStep:
-        # A part of its own that does not exist makes the sound machine believe that it has one.
-        holders = {holder for _, holder in combination.places}
-        if len(holders) > 1 and self.node not in holders:
-            asked = replace(combination, places=(*combination.places, (MoleculeId(-1), self.node)), values=())
-            state, effects = super()._on_combination(state, asked)
-            if isinstance(state.phase, Attempt):
-                state = replace(state, phase=replace(state.phase, own=()))
-            return state, effects
-        return super()._on_combination(state, combination)
+    # A part of its own that does not exist makes the sound machine believe that it has one.
+    holders = {holder for _, holder in combination.places}
+    if len(holders) < 2 or now.config.node in holders:
+        on_combination(now, combination)
+        return
+    places = (*combination.places, (MoleculeId(-1), now.config.node))
+    on_combination(now, replace(combination, places=places, values=()))
+    if isinstance(now.state.phase, Attempt):
+        now.state.phase = replace(now.state.phase, own=())
 
 
-@BROKEN.add(moving, PAIR, crashes=1)
-class ForgetsGifts(Moving):
+@BROKEN.add(model, PAIR, crashes=1)
+@variant(moving, "on_take")
+def forgets_gifts(on_take: Any, now: Now, requester: NodeId, take: Take) -> None:
     """A gift is not kept until it is confirmed, and is lost in a crash."""
-
-    def _on_take(self, state: MovingState, requester: NodeId, take: Take) -> MovingStep:
-        after, effects = super()._on_take(state, requester, take)
-        return replace(after, gifts=Map()), effects
+    on_take(now, requester, take)
+    now.state.gifts = Map()
 
 
-@BROKEN.add(moving, PAIR, crashes=1)
-class AcceptsTwice(Moving):
+@BROKEN.add(model, PAIR, crashes=1)
+@variant(moving, "on_given")
+def accepts_twice(on_given: Any, now: Now, giver: NodeId, given: Given) -> None:
     """A gift that is sent again after a crash is taken for a new one."""
+    now.state.got = Map()
+    on_given(now, giver, given)
 
-    def _on_given(self, state: MovingState, giver: NodeId, given: Given) -> MovingStep:
-        return super()._on_given(replace(state, got=Map()), giver, given)
 
-
-@BROKEN.add(moving, PAIR, crashes=1)
-class UnsavedArrivals(Moving):
+@BROKEN.add(model, PAIR, crashes=1)
+@variant(moving, "on_given")
+def unsaved_arrivals(on_given: Any, now: Now, giver: NodeId, given: Given) -> None:
     """A gift is confirmed without having been saved."""
-
-    def _on_given(self, state: MovingState, giver: NodeId, given: Given) -> MovingStep:
-        after, effects = super()._on_given(state, giver, given)
-        return after, tuple(
-            effect for effect in effects if not (isinstance(effect, Save) and isinstance(effect.record, Got))
-        )
+    on_given(now, giver, given)
+    now.effects[:] = [one for one in now.effects if not (isinstance(one, Save) and isinstance(one.record, Got))]
 
 
 BROKEN |= {

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture import messages, moving_state, records, state, vocabulary
+from solvent.protocols.capture import messages, records, state, vocabulary
+from solvent.protocols.capture import moving as moving_words
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.invariants import SAFETY, Scene, is_released
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_recovery import compacted as moving_compacted
-from solvent.protocols.capture.moving_recovery import recovered as moving_recovered
-from solvent.protocols.capture.moving_state import MovingConfig
+from solvent.protocols.capture.moving import MovingConfig, moving_node
+from solvent.protocols.capture.moving import recovered as moving_recovered
 from solvent.protocols.capture.recovery import compacted, recovered
 from solvent.protocols.capture.state import CaptureConfig
 from solvent.protocols.capture.vocabulary import Combination, Discover, MoleculeId, Products, Reacted, RuleId
@@ -155,23 +154,40 @@ ADAPTIVE: dict[type, dict[str, Numbers]] = {
 }
 
 MOVING: dict[type, dict[str, Numbers]] = {
-    moving_state.Take: {"attempt": _SENDERS},
-    moving_state.Refused: {"attempt": _RECIPIENTS},
-    moving_state.Given: {"attempt": _RECIPIENTS, "gift": Numbers(_GIFT, SENDER)},
-    moving_state.Confirmed: {"gift": Numbers(_GIFT, RECIPIENT)},
-    moving_state.MovingState: {
+    moving_words.Take: {"attempt": _SENDERS},
+    moving_words.Refused: {"attempt": _RECIPIENTS},
+    moving_words.Given: {"attempt": _RECIPIENTS, "gift": Numbers(_GIFT, SENDER)},
+    moving_words.Confirmed: {"gift": Numbers(_GIFT, RECIPIENT)},
+    moving_words.MovingState: {
         "attempts": Numbers(_ATTEMPT, is_last=True),
         "given": Numbers(_GIFT, is_last=True),
         "gifts": Numbers(_GIFT),
         "got": Numbers(_GIFT, PAIRS, is_weak=True),
     },
-    moving_state.Attempt: {"number": _OWN},
-    moving_state.Reacting: {"number": _OWN},
-    moving_state.Gave: {"gift": Numbers(_GIFT)},
-    moving_state.Got: {"gift": Numbers(_GIFT, "giver", is_weak=True)},
-    moving_state.Closed: {"gift": Numbers(_GIFT)},
+    moving_words.Attempt: {"number": _OWN},
+    moving_words.Reacting: {"number": _OWN},
+    moving_words.Gave: {"gift": Numbers(_GIFT)},
+    moving_words.Got: {"gift": Numbers(_GIFT, "giver", is_weak=True)},
+    moving_words.Closed: {"gift": Numbers(_GIFT)},
     **_REPORTS,
 }
+
+
+def compacted_moving(config: MovingConfig, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the fewest records that say the same."""
+    state = moving_recovered(config, saved)
+    began = dict(config.molecules)
+    given = {molecule for _, items in state.gifts.values() for molecule, _ in items}
+    removed = tuple(sorted(item for item in began if item not in state.molecules and item not in given))
+    # What was given may have come back before the gift was confirmed, so gifts are told first.
+    added = tuple(
+        sorted((item, value) for item, value in state.molecules.items() if item not in began or item in given)
+    )
+    return (
+        *(moving_words.Gave(gift, to, items) for gift, (to, items) in sorted(state.gifts.items())),
+        *(moving_words.Got(giver, gift, ()) for giver, gift in sorted(state.got)),
+        *([moving_words.Kept(removed, added, state.reactions)] if removed or added or state.reactions else []),
+    )
 
 
 def _simpler(configs: tuple[Any, ...], node: NodeId, local: Local) -> Local:
@@ -186,7 +202,7 @@ def _simpler(configs: tuple[Any, ...], node: NodeId, local: Local) -> Local:
 
 
 def _simpler_moving(configs: tuple[Any, ...], node: NodeId, local: Local) -> Local:
-    return replace(local, saved=moving_compacted(configs[node], local.saved))
+    return replace(local, saved=compacted_moving(configs[node], local.saved))
 
 
 # --------------------------------------------------------------------------------------------------------- models
@@ -202,7 +218,7 @@ def _model(
     is_live: bool = True,
     asking: Asking = Asking.AT_ONCE,
 ) -> Model:
-    is_moving = isinstance(machines[0], Moving)
+    is_moving = isinstance(configs[0], MovingConfig)
     # Every invariant looks at the same world; its scene is put together once.
     scene = seen_once(partial(_scene, moving_recovered if is_moving else recovered, configs))
     known = Map({item: 0 for share in layout.shares for item, _ in share})
@@ -260,7 +276,6 @@ def moving(
     layout: Layout,
     *,
     crashes: int = 0,
-    machine: type[Moving] = Moving,
     title: str = "",
     asking: Asking = Asking.AT_ONCE,
 ) -> Model:
@@ -269,7 +284,7 @@ def moving(
         MovingConfig(node=NodeId(node), molecules=share, confirm=bool(crashes), tell=False, is_local=True, look_again=1)
         for node, share in enumerate(layout.shares)
     )
-    machines = tuple(machine(config) for config in configs)
+    machines = tuple(map(moving_node, configs))
     return _model(layout, machines, configs, title=title, crashes=crashes, asking=asking)
 
 

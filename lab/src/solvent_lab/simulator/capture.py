@@ -22,8 +22,7 @@ import msgspec
 from solvent.errors import Misuse
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.messages import Commitment, Fetch, GiveUp, Query, Reaction
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_state import MovingConfig, Take
+from solvent.protocols.capture.moving import MovingConfig, Take, moving_node
 from solvent.protocols.capture.state import CaptureConfig
 from solvent.protocols.capture.vocabulary import (
     Arrived,
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from solvent.protocols.capture.state import Holding
+    from solvent.protocols.machine import Machine
     from solvent_lab.simulator.discrete import Observer
 
 
@@ -432,9 +432,9 @@ def prepared(setup: Setup, seed: int, *, observe: Any = None) -> tuple[DiscreteR
     return DiscreteRun(machines, world, seed=chance.getrandbits(64), observe=observe), world, rules
 
 
-def _mover(node: NodeId, share: Sequence[Any]) -> Moving:
+def _mover(node: NodeId, share: Sequence[Any]) -> Machine[Any]:
     # Own molecules are asked for like others', since the paper's model charges two steps for every reaction.
-    return Moving(MovingConfig(node, tuple(share), is_local=False, look_again=2))
+    return moving_node(MovingConfig(node, tuple(share), is_local=False, look_again=2))
 
 
 def _captors(setup: Setup, shares: Shares, rules: list[RuleId], keepers: dict[NodeId, RuleId]) -> list[Adaptive]:

@@ -28,7 +28,7 @@ from solvent.protocols.capture.messages import (
     RespRemoved,
     RespTaken,
 )
-from solvent.protocols.capture.moving_state import LIFE_SHIFT
+from solvent.protocols.capture.moving import LIFE_SHIFT
 from solvent.protocols.capture.records import Rewritten
 from solvent.protocols.capture.recovery import recovered
 from solvent.protocols.capture.requester import Requester

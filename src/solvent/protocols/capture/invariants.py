@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.protocols.capture.messages import RespMolecule
-from solvent.protocols.capture.moving_state import Given, MovingState
+from solvent.protocols.capture.moving import Given, MovingState
 from solvent.protocols.capture.state import CaptureState, Fetching, Reacting
 
 if TYPE_CHECKING:

@@ -22,30 +22,11 @@ equal one instead of refusing.
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
+from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture.moving_state import (
-    IDLE,
-    LIFE_SHIFT,
-    NODE_SHIFT,
-    SEARCHING,
-    Attempt,
-    Closed,
-    Confirmed,
-    Gave,
-    Given,
-    Got,
-    Kept,
-    Molecules,
-    MovingConfig,
-    MovingState,
-    MovingStep,
-    Reacting,
-    Refused,
-    Take,
-)
 from solvent.protocols.capture.vocabulary import (
     Abandoned,
     Arrived,
@@ -58,6 +39,7 @@ from solvent.protocols.capture.vocabulary import (
     React,
     Reacted,
     Rewrite,
+    RuleId,
     Switched,
     Wake,
 )
@@ -65,306 +47,511 @@ from solvent.protocols.machine import (
     Answered,
     Ask,
     Chosen,
-    Effect,
+    Configured,
+    Draft,
     Event,
+    Message,
     NodeId,
+    NodeState,
     PeerRestarted,
     Received,
     Report,
     Requested,
-    Save,
-    Send,
     SetTimer,
+    Step,
     TimerFired,
+    Value,
 )
 
 LOOK = "look"
 """The timer by which a node that found nothing looks again."""
+LIFE_SHIFT = 28
+"""Molecules, attempts and gifts are counted within a life; the number of the life stands above these bits."""
+NODE_SHIFT = 40
+"""And in the number of a molecule, that of the node where it came about above these, so that none is given twice."""
+
+Molecules: TypeAlias = tuple[tuple[MoleculeId, Any], ...]
 
 
-class Moving:
-    """One node that captures molecules by having them moved to itself."""
+# ---------------------------------------------------------------------------------------------------- messages
 
-    def __init__(self, config: MovingConfig) -> None:
-        self.config = config
-        self.node = config.node
-        self.discover = Ask(Discover(config.rule))
 
-    # ---------------------------------------------------------------------------------------------- life
+class Take(Message, frozen=True, gc=False):
+    """A requester wants these molecules, or equal ones, all or none."""
 
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> MovingStep:
-        """Begin with the molecules given, or with what the records say is left of them."""
-        from solvent.protocols.capture.moving_recovery import recovered
+    attempt: AttemptId
+    molecules: tuple[MoleculeId, ...]
+    #: Their values where known, in the same order.
+    values: tuple[Any, ...]
+    #: How many reactions the requester has done: its place in the total order, with its id.
+    reactions: int
 
-        count = life << LIFE_SHIFT
-        state = recovered(self.config, saved)
-        state = replace(state, attempts=count, made=count, given=count, phase=SEARCHING)
-        resent = tuple(Send(to, Given(AttemptId(-1), gift, items)) for gift, (to, items) in sorted(state.gifts.items()))
-        told = self._arrivals(tuple(state.molecules.items())) if saved or life else ()
-        return state, (*told, *resent, self.discover)
 
-    def step(self, state: MovingState, event: Event) -> MovingStep:
-        """Take one event."""
-        match event:
-            case Received(sender, message):
-                return self._on_message(state, sender, message)
-            case Answered(Combination() as combination):
-                return self._on_combination(state, combination)
-            case Answered(Products(values)):
-                return self._on_products(state, values)
-            case Requested(Rewrite(removed, added)):
-                return self._on_rewrite(state, removed, added)
-            case Answered(Rewrite(removed, added)):
-                # The search is over, and begins anew with what there is now.
-                return self._on_rewrite(replace(state, phase=IDLE), removed, added)
-            case Requested(Wake()) | TimerFired():
-                return self._on_wake(state)
-            case PeerRestarted(peer):
-                return self._on_peer_restarted(state, peer)
-            case Requested() | Answered() | Chosen():
-                return state, ()
+class Given(Message, frozen=True, gc=False):
+    """The molecules are the requester's from now on."""
+
+    attempt: AttemptId
+    gift: int
+    molecules: Molecules
+
+
+class Refused(Message, frozen=True, gc=False):
+    """Not all of the molecules are here, or this node wants them first."""
+
+    attempt: AttemptId
+
+
+class Confirmed(Message, frozen=True, gc=False):
+    """The gift has been saved by its receiver; the giver may forget it."""
+
+    gift: int
+
+
+MovingMessage: TypeAlias = Take | Given | Refused | Confirmed
+
+
+# ----------------------------------------------------------------------------------------------------- records
+
+
+class Kept(Value, frozen=True, gc=False, tag=True):
+    """Molecules of this node changed by a reaction."""
+
+    removed: tuple[MoleculeId, ...]
+    added: Molecules
+    reactions: int
+
+
+class Gave(Value, frozen=True, gc=False, tag=True):
+    """A gift left this node."""
+
+    gift: int
+    to: NodeId
+    molecules: Molecules
+
+
+class Got(Value, frozen=True, gc=False, tag=True):
+    """A gift arrived at this node."""
+
+    giver: NodeId
+    gift: int
+    molecules: Molecules
+
+
+class Closed(Value, frozen=True, gc=False, tag=True):
+    """A gift of this node is confirmed."""
+
+    gift: int
+
+
+MovingRecord: TypeAlias = Kept | Gave | Got | Closed
+
+
+# ------------------------------------------------------------------------------------------------------- state
+
+
+class Attempt(Value, frozen=True, gc=False):
+    """An attempt that is out: molecules from these holders are on their way, or are refused."""
+
+    number: AttemptId
+    rule: RuleId
+    #: The part of the combination that this node has itself.
+    own: tuple[MoleculeId, ...]
+    #: Holders that have not answered yet.
+    asked: tuple[NodeId, ...]
+    #: What has come for it so far.
+    come: tuple[MoleculeId, ...] = ()
+    is_refused: bool = False
+
+
+class Reacting(Value, frozen=True, gc=False):
+    """A complete combination whose products are being computed."""
+
+    number: AttemptId
+    rule: RuleId
+    molecules: Molecules
+
+
+class Searching(Value, frozen=True, gc=False):
+    """A combination has been asked for."""
+
+
+class Idle(Value, frozen=True, gc=False):
+    """Nothing could react when this node last looked."""
+
+
+Phase: TypeAlias = Attempt | Reacting | Searching | Idle
+
+SEARCHING, IDLE = Searching(), Idle()
+
+
+class MovingState(NodeState, gc=False):
+    """What a node knows."""
+
+    molecules: Map[MoleculeId, Any]
+    phase: Phase = IDLE
+    #: Set when something changed while an attempt was out, so that the node looks again before it rests.
+    is_woken: bool = False
+    reactions: int = 0
+    attempts: int = 0
+    made: int = 0
+    gifts: Map[int, tuple[NodeId, Molecules]] = Map()
+    got: Map[tuple[NodeId, int], None] = Map()
+    given: int = 0
+
+
+class MovingConfig(Value, frozen=True, gc=False):
+    """How a node goes about it."""
+
+    node: NodeId
+    #: The molecules it begins with.
+    molecules: Molecules = ()
+    #: React on its own molecules at once; else it asks itself for them, which costs what asking others costs. The
+    #: paper's model charges two steps for every reaction, and only then can the two be compared.
+    is_local: bool = True
+    #: Save and confirm gifts, so that crashes lose nothing.
+    confirm: bool = False
+    #: Tell the program of every molecule that comes or goes.
+    tell: bool = True
+    #: Rest when nothing can react, until woken; else look again after this many ticks.
+    look_again: int = 0
+    rule: RuleId = RuleId(0)
+
+
+Now: TypeAlias = Draft[MovingConfig, MovingState]
+
+
+# -------------------------------------------------------------------------------------------------------- life
+
+
+def moving_node(config: MovingConfig) -> Configured[MovingConfig, MovingState]:
+    """Make the machine of a node."""
+    return Configured(start, step, config)
+
+
+def start(config: MovingConfig, saved: tuple[Any, ...] = (), life: int = 0) -> Step[MovingState]:
+    """Begin with the molecules given, or with what the records say is left of them."""
+    state = recovered(config, saved)
+    state.attempts = state.made = state.given = life << LIFE_SHIFT
+    now = Draft(config, state)
+    if saved or life:
+        report_arrivals(now, tuple(state.molecules.items()))
+    give_again(now, None)
+    discover(now)
+    return now.state, tuple(now.effects)
+
+
+def recovered(config: MovingConfig, saved: tuple[MovingRecord, ...]) -> MovingState:
+    """Replay the records over the molecules the node began with."""
+    molecules = dict(config.molecules)
+    gifts: dict[int, Any] = {}
+    got: dict[Any, None] = {}
+    reactions = 0
+    for record in saved:
+        match record:
+            case Kept(removed, added, reactions):
+                for molecule in removed:
+                    molecules.pop(molecule, None)
+                molecules.update(added)
+            case Gave(gift, to, items):
+                gifts[gift] = (to, items)
+                for molecule, _ in items:
+                    molecules.pop(molecule, None)
+            case Got(giver, gift, items):
+                got[giver, gift] = None
+                molecules.update(items)
+            case Closed(gift):
+                gifts.pop(gift, None)
             case _:
-                assert_never(event)
-
-    def _on_message(self, state: MovingState, sender: NodeId, message: Any) -> MovingStep:
-        kind = type(message)
-        if kind is Take:
-            return self._on_take(state, sender, message)
-        if kind is Given:
-            return self._on_given(state, sender, message)
-        if kind is Refused:
-            return self._on_refused(state, sender, message)
-        if kind is Confirmed:
-            return self._on_confirmed(state, message.gift)
-        return state, ()
-
-    # -------------------------------------------------------------------------------------------- holder
-
-    def _on_take(self, state: MovingState, requester: NodeId, take: Take) -> MovingStep:
-        molecules = state.molecules
-        chosen = take.molecules
-        refused = Send(requester, Refused(take.attempt))
-        if len(set(chosen)) != len(chosen) or (take.values and len(take.values) != len(chosen)):
-            # No machine of ours says this; whoever does gets nothing.
-            return state, (refused,)
-        for molecule in chosen:
-            if molecule not in molecules:
-                chosen = self._equals(state, take)
-                break
-        if not chosen or not self._may_give(state, requester, take.reactions, chosen):
-            return state, (refused,)
-        items = []
-        for molecule in chosen:
-            items.append((molecule, molecules[molecule]))
-            molecules = molecules.delete(molecule)
-        gift = state.given + 1
-        given = tuple(items)
-        effects: list[Effect] = [Send(requester, Given(take.attempt, gift, given))]
-        if self.config.confirm:
-            effects.insert(0, Save(Gave(gift, requester, given)))
-            state = replace(state, molecules=molecules, given=gift, gifts=state.gifts.set(gift, (requester, given)))
-        else:
-            state = replace(state, molecules=molecules, given=gift)
-        if self.config.tell:
-            effects += [Report(Gone(molecule)) for molecule in chosen]
-        return state, tuple(effects)
-
-    def _may_give(self, state: MovingState, requester: NodeId, reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
-        """Keep what this node's own attempt needs, unless the requester comes first in the total order."""
-        phase = state.phase
-        if type(phase) is not Attempt or (requester == self.node):
-            if type(phase) is Reacting:
-                return all(molecule not in chosen for molecule, _ in phase.molecules)
-            return True
-        if (reactions, requester) < (state.reactions, self.node):
-            return True
-        return not any(molecule in chosen for molecule in (*phase.own, *phase.come))
-
-    def _equals(self, state: MovingState, take: Take) -> tuple[MoleculeId, ...]:
-        """Find, for those molecules that are no longer here, equal ones; nothing if one is missing."""
-        if not take.values:
-            return ()
-        kept = _needed(state)
-        chosen = [molecule for molecule in take.molecules if molecule in state.molecules]
-        for molecule, value in zip(take.molecules, take.values, strict=True):
-            if molecule not in state.molecules:
-                # The least of them, so that equal states choose alike.
-                others = [other for other, held in state.molecules.items() if held == value]
-                found = min((other for other in others if other not in kept and other not in chosen), default=None)
-                if found is None:
-                    return ()
-                chosen.append(found)
-        return tuple(chosen)
-
-    def _on_confirmed(self, state: MovingState, gift: int) -> MovingStep:
-        if gift not in state.gifts:
-            # Sent again after a crash, it is confirmed again too.
-            return state, ()
-        return replace(state, gifts=state.gifts.delete(gift)), (Save(Closed(gift)),)
-
-    # ----------------------------------------------------------------------------------------- requester
-
-    def _on_combination(self, state: MovingState, combination: Combination) -> MovingStep:
-        holders = {holder for _, holder in combination.places}
-        if not holders or (len(holders) > 1 and self.node not in holders):
-            return self._rest(state)
-        config = self.config
-        number = AttemptId(state.attempts + 1)
-        own: list[MoleculeId] = []
-        wanted: dict[NodeId, tuple[list[MoleculeId], list[Any]]] = {}
-        values = combination.values or (None,) * len(combination.places)
-        is_own = holders == {self.node}
-        for (molecule, holder), value in zip(combination.places, values, strict=True):
-            if holder == self.node and (config.is_local or not is_own):
-                own.append(molecule)
-            else:
-                molecules, their = wanted.setdefault(holder, ([], []))
-                molecules.append(molecule)
-                their.append(value)
-        attempt = Attempt(number, combination.rule, tuple(own), tuple(wanted))
-        state = replace(state, phase=attempt, attempts=number)
-        if not wanted:
-            return self._conclude(state, attempt)
-        known = bool(combination.values)
-        return state, tuple(
-            Send(holder, Take(number, tuple(molecules), tuple(their) if known else (), state.reactions))
-            for holder, (molecules, their) in wanted.items()
-        )
-
-    def _on_given(self, state: MovingState, giver: NodeId, given: Given) -> MovingStep:
-        effects: tuple[Effect, ...] = ()
-        if self.config.confirm:
-            key = (giver, given.gift)
-            confirmed = Send(giver, Confirmed(given.gift))
-            if key in state.got:
-                return state, (confirmed,)
-            effects = (Save(Got(giver, given.gift, given.molecules)), confirmed)
-            state = replace(state, got=state.got.set(key, None))
-        molecules = state.molecules
-        for molecule, value in given.molecules:
-            molecules = molecules.set(molecule, value)
-        phase = state.phase
-        if type(phase) is not Attempt or phase.number != given.attempt:
-            # For an attempt of an earlier life: they live here from now on.
-            state = replace(state, molecules=molecules)
-            after, more = self._on_wake(state)
-            return after, (*effects, *self._arrivals(given.molecules), *more)
-        come = (*phase.come, *[molecule for molecule, _ in given.molecules])
-        attempt = replace(phase, asked=tuple(holder for holder in phase.asked if holder != giver), come=come)
-        state = replace(state, molecules=molecules, phase=attempt)
-        if attempt.asked:
-            return state, effects
-        after, more = self._conclude(state, attempt)
-        return after, effects + more
-
-    def _on_refused(self, state: MovingState, holder: NodeId, refused: Refused) -> MovingStep:
-        phase = state.phase
-        if type(phase) is not Attempt or phase.number != refused.attempt:
-            return state, ()
-        return self._without(state, phase, holder)
-
-    def _without(self, state: MovingState, phase: Attempt, holder: NodeId) -> MovingStep:
-        """Go on with an attempt to which one holder contributes nothing."""
-        attempt = replace(phase, asked=tuple(node for node in phase.asked if node != holder), is_refused=True)
-        state = replace(state, phase=attempt)
-        return (state, ()) if attempt.asked else self._conclude(state, attempt)
-
-    def _conclude(self, state: MovingState, attempt: Attempt) -> MovingStep:
-        """Everybody answered: react if all is here, else search anew."""
-        parts = attempt.own + attempt.come
-        molecules = state.molecules
-        if not attempt.is_refused:
-            items: Molecules = tuple((part, molecules[part]) for part in parts if part in molecules)
-            if len(items) == len(parts):
-                return replace(state, phase=Reacting(attempt.number, attempt.rule, items)), (
-                    Ask(React(attempt.rule, items)),
-                )
-        come = self._arrivals(tuple((part, molecules[part]) for part in attempt.come if part in molecules))
-        state = replace(state, phase=SEARCHING, is_woken=False)
-        return state, (Report(Abandoned(attempt.rule, attempt.number)), *come, self.discover)
-
-    def _on_products(self, state: MovingState, values: tuple[Any, ...]) -> MovingStep:
-        phase = state.phase
-        assert type(phase) is Reacting, "products answer a reaction that was asked for"
-        consumed = tuple(molecule for molecule, _ in phase.molecules)
-        molecules = state.molecules
-        for molecule in consumed:
-            molecules = molecules.delete(molecule)
-        state, added = self._named(replace(state, molecules=molecules), values)
-        reactions = state.reactions + 1
-        state = replace(state, phase=SEARCHING, is_woken=False, reactions=reactions)
-        reacted = Report(Reacted(phase.rule, phase.number, consumed, added))
-        if self.config.confirm:
-            return state, (Save(Kept(consumed, added, reactions)), reacted, self.discover)
-        return state, (reacted, self.discover)
-
-    # -------------------------------------------------------------------------------------------- program
-
-    def _on_rewrite(self, state: MovingState, removed: tuple[MoleculeId, ...], added: tuple[Any, ...]) -> MovingStep:
-        molecules = state.molecules
-        assert all(molecule in molecules for molecule in removed), "a program rewrites what it was told of"
-        if type(state.phase) is Reacting:
-            reactants = _needed(state)
-            assert not any(molecule in reactants for molecule in removed), "a program leaves alone what reacts"
-        for molecule in removed:
-            molecules = molecules.delete(molecule)
-        reactions = state.reactions + 1 if removed else state.reactions
-        state, named = self._named(replace(state, molecules=molecules, reactions=reactions), added)
-        effects: list[Effect] = [Save(Kept(removed, named, reactions))] if self.config.confirm else []
-        if self.config.tell:
-            effects += [Report(Gone(molecule)) for molecule in removed]
-        state, more = self._on_wake(state)
-        return state, (*effects, *self._arrivals(named), *more)
-
-    def _named(self, state: MovingState, values: tuple[Any, ...]) -> tuple[MovingState, Molecules]:
-        """Put new molecules in, each under a number never given before."""
-        if not values:
-            return state, ()
-        first = state.made + 1
-        base = (self.node + 1) << NODE_SHIFT
-        named = tuple((MoleculeId(base + number), value) for number, value in enumerate(values, first))
-        molecules = state.molecules
-        for molecule, value in named:
-            molecules = molecules.set(molecule, value)
-        return replace(state, molecules=molecules, made=state.made + len(values)), named
-
-    def _arrivals(self, molecules: Molecules) -> tuple[Effect, ...]:
-        if not self.config.tell:
-            return ()
-        return tuple(Report(Arrived(molecule, value)) for molecule, value in molecules)
-
-    def _on_wake(self, state: MovingState) -> MovingStep:
-        if state.phase is not IDLE and state.phase != IDLE:
-            return replace(state, is_woken=True), ()
-        return replace(state, phase=SEARCHING, is_woken=False), (self.discover,)
-
-    def _rest(self, state: MovingState) -> MovingStep:
-        """Nothing can react as far as the program knows: look again if something changed meanwhile, else rest."""
-        if state.is_woken:
-            return replace(state, phase=SEARCHING, is_woken=False), (self.discover,)
-        state = replace(state, phase=IDLE)
-        if self.config.look_again:
-            return state, (SetTimer(LOOK, self.config.look_again),)
-        return state, (Report(Switched("idle", self.config.rule)),)
-
-    # --------------------------------------------------------------------------------------------- crashes
-
-    def _on_peer_restarted(self, state: MovingState, peer: NodeId) -> MovingStep:
-        """Give a restarted node its gifts again, and do not wait for answers it will never send."""
-        gifts = sorted((gift, items) for gift, (to, items) in state.gifts.items() if to == peer)
-        effects = tuple(Send(peer, Given(AttemptId(-1), gift, items)) for gift, items in gifts)
-        phase = state.phase
-        if type(phase) is Attempt and peer in phase.asked:
-            state, more = self._without(state, phase, peer)
-            return state, effects + more
-        return state, effects
+                assert_never(record)
+    return MovingState(molecules=Map(molecules), gifts=Map(gifts), got=Map(got), reactions=reactions)
 
 
-def _needed(state: MovingState) -> frozenset[MoleculeId]:
-    """Give the molecules here that an attempt under way, or a reaction, is about."""
+def step(config: MovingConfig, state: MovingState, event: Event) -> Step[MovingState]:
+    """Take one event."""
+    now = Draft(config, replace(state))
+    match event:
+        case Received():
+            on_message(now, event.sender, event.message)
+        case Answered(Combination() as combination):
+            on_combination(now, combination)
+        case Answered(Products(values)):
+            on_products(now, values)
+        case Answered(Rewrite(removed, added)):
+            # The search is over, and begins anew with what there is now.
+            now.state.phase = IDLE
+            rewrite(now, removed, added)
+        case Requested(Rewrite(removed, added)):
+            rewrite(now, removed, added)
+        case Requested(Wake()) | TimerFired():
+            wake(now)
+        case PeerRestarted(peer):
+            on_peer_restarted(now, peer)
+        case Requested() | Answered() | Chosen():
+            pass
+        case _:
+            assert_never(event)
+    return now.state, tuple(now.effects)
+
+
+def on_message(now: Now, sender: NodeId, message: MovingMessage) -> None:
+    """Take a message."""
+    match message:
+        case Take():
+            on_take(now, sender, message)
+        case Given():
+            on_given(now, sender, message)
+        case Refused():
+            on_refused(now, sender, message)
+        case Confirmed():
+            on_confirmed(now, message)
+        case _:
+            assert_never(message)
+
+
+# ------------------------------------------------------------------------------------------------------ holder
+
+
+def on_take(now: Now, requester: NodeId, take: Take) -> None:
+    """Give all that is wanted, or refuse."""
+    state, chosen = now.state, take.molecules
+    if len(set(chosen)) != len(chosen) or (take.values and len(take.values) != len(chosen)):
+        # No machine of ours says this; a node that does gets nothing.
+        chosen = ()
+    elif not all(molecule in state.molecules for molecule in chosen):
+        chosen = equal_ones(state, take)
+    if not chosen or not may_give(now, requester, take.reactions, chosen):
+        now.send(requester, Refused(take.attempt))
+        return
+    given = tuple([(molecule, state.molecules[molecule]) for molecule in chosen])
+    remove(state, chosen)
+    state.given += 1
+    if now.config.confirm:
+        now.save(Gave(state.given, requester, given))
+        state.gifts = state.gifts.set(state.given, (requester, given))
+    now.send(requester, Given(take.attempt, state.given, given))
+    if now.config.tell:
+        now.effects += [Report(Gone(molecule)) for molecule in chosen]
+
+
+def may_give(now: Now, requester: NodeId, reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
+    """Keep what this node's own attempt needs, unless the requester comes first in the total order."""
+    state = now.state
+    if type(state.phase) is Attempt and (
+        requester == now.config.node or (reactions, requester) < (state.reactions, now.config.node)
+    ):
+        return True
+    needed = needed_here(state)
+    return not any(molecule in needed for molecule in chosen)
+
+
+def needed_here(state: MovingState) -> frozenset[MoleculeId]:
+    """Return the molecules here that an attempt under way, or a reaction, is about."""
     phase = state.phase
     if type(phase) is Attempt:
         return frozenset((*phase.own, *phase.come))
     if type(phase) is Reacting:
-        return frozenset(molecule for molecule, _ in phase.molecules)
+        return frozenset([molecule for molecule, _ in phase.molecules])
     return frozenset()
+
+
+def equal_ones(state: MovingState, take: Take) -> tuple[MoleculeId, ...]:
+    """Find, for those molecules that are no longer here, equal ones; none if one is missing."""
+    if not take.values:
+        return ()
+    kept = needed_here(state)
+    chosen = [molecule for molecule in take.molecules if molecule in state.molecules]
+    for molecule, value in zip(take.molecules, take.values, strict=True):
+        if molecule not in state.molecules:
+            # The least of them, so that equal states choose alike.
+            others = [other for other, held in state.molecules.items() if held == value]
+            found = min((other for other in others if other not in kept and other not in chosen), default=None)
+            if found is None:
+                return ()
+            chosen.append(found)
+    return tuple(chosen)
+
+
+def on_confirmed(now: Now, confirmed: Confirmed) -> None:
+    """Forget a gift that its receiver has saved; one that was sent again after a crash is confirmed again too."""
+    if confirmed.gift in now.state.gifts:
+        now.state.gifts = now.state.gifts.delete(confirmed.gift)
+        now.save(Closed(confirmed.gift))
+
+
+def give_again(now: Now, peer: NodeId | None) -> None:
+    """Send gifts that are not confirmed once more: all, or those of one node."""
+    for gift, (to, items) in sorted(now.state.gifts.items()):
+        if peer in (None, to):
+            now.send(to, Given(AttemptId(-1), gift, items))
+
+
+# --------------------------------------------------------------------------------------------------- requester
+
+
+def on_combination(now: Now, combination: Combination) -> None:
+    """Ask the holders of a combination for it, if this node has a part of it or one node has all."""
+    config, state = now.config, now.state
+    holders = {holder for _, holder in combination.places}
+    if not holders or (len(holders) > 1 and config.node not in holders):
+        rest(now)
+        return
+    number = state.attempts = AttemptId(state.attempts + 1)
+    own: list[MoleculeId] = []
+    wanted: dict[NodeId, tuple[list[MoleculeId], list[Any]]] = {}
+    values = combination.values or (None,) * len(combination.places)
+    takes_own = config.is_local or holders != {config.node}
+    for (molecule, holder), value in zip(combination.places, values, strict=True):
+        if holder == config.node and takes_own:
+            own.append(molecule)
+        else:
+            molecules, their = wanted.setdefault(holder, ([], []))
+            molecules.append(molecule)
+            their.append(value)
+    attempt = state.phase = Attempt(number, combination.rule, tuple(own), tuple(wanted))
+    for holder, (molecules, their) in wanted.items():
+        their_values = tuple(their) if combination.values else ()
+        now.send(holder, Take(number, tuple(molecules), their_values, state.reactions))
+    if not wanted:
+        conclude(now, attempt)
+
+
+def on_given(now: Now, giver: NodeId, given: Given) -> None:
+    """Take molecules in; the last answer decides."""
+    state, phase = now.state, now.state.phase
+    if now.config.confirm:
+        key = giver, given.gift
+        if key in state.got:
+            now.send(giver, Confirmed(given.gift))
+            return
+        state.got = state.got.set(key, None)
+        now.save(Got(giver, given.gift, given.molecules))
+        now.send(giver, Confirmed(given.gift))
+    for molecule, value in given.molecules:
+        state.molecules = state.molecules.set(molecule, value)
+    if type(phase) is not Attempt or phase.number != given.attempt:
+        # For an attempt of an earlier life: they live here from now on.
+        report_arrivals(now, given.molecules)
+        wake(now)
+        return
+    come = (*phase.come, *[molecule for molecule, _ in given.molecules])
+    on_answer(now, replace(phase, come=come), giver)
+
+
+def on_refused(now: Now, holder: NodeId, refused: Refused) -> None:
+    """Note that a holder contributes nothing to the attempt."""
+    phase = now.state.phase
+    if type(phase) is Attempt and phase.number == refused.attempt:
+        on_answer(now, replace(phase, is_refused=True), holder)
+
+
+def on_answer(now: Now, attempt: Attempt, holder: NodeId) -> None:
+    """Wait for one holder less; the last one decides."""
+    asked = tuple([node for node in attempt.asked if node != holder])
+    attempt = now.state.phase = replace(attempt, asked=asked)
+    if not asked:
+        conclude(now, attempt)
+
+
+def conclude(now: Now, attempt: Attempt) -> None:
+    """Ask for the products if all is here, else search anew."""
+    molecules = now.state.molecules
+    parts = attempt.own + attempt.come
+    items = tuple([(part, molecules[part]) for part in parts if part in molecules])
+    if not attempt.is_refused and len(items) == len(parts):
+        now.state.phase = Reacting(attempt.number, attempt.rule, items)
+        now.effects.append(Ask(React(attempt.rule, items)))
+        return
+    now.report(Abandoned(attempt.rule, attempt.number))
+    report_arrivals(now, tuple([(part, molecules[part]) for part in attempt.come if part in molecules]))
+    discover(now)
+
+
+def on_products(now: Now, values: tuple[Any, ...]) -> None:
+    """Put products in the place of what reacted, and search anew."""
+    state, phase = now.state, now.state.phase
+    assert type(phase) is Reacting, "products answer a reaction that was asked for"
+    consumed = tuple([molecule for molecule, _ in phase.molecules])
+    remove(state, consumed)
+    added = add(now, values)
+    state.reactions += 1
+    if now.config.confirm:
+        now.save(Kept(consumed, added, state.reactions))
+    now.report(Reacted(phase.rule, phase.number, consumed, added))
+    discover(now)
+
+
+# ----------------------------------------------------------------------------------------------------- program
+
+
+def rewrite(now: Now, removed: tuple[MoleculeId, ...], added: tuple[Any, ...]) -> None:
+    """Follow a reaction that the program made among this node's own molecules."""
+    state = now.state
+    assert all(molecule in state.molecules for molecule in removed), "a program rewrites what it was told of"
+    if type(state.phase) is Reacting:
+        assert not needed_here(state).intersection(removed), "a program leaves alone what reacts"
+    remove(state, removed)
+    named = add(now, added)
+    state.reactions += bool(removed)
+    if now.config.confirm:
+        now.save(Kept(removed, named, state.reactions))
+    if now.config.tell:
+        now.effects += [Report(Gone(molecule)) for molecule in removed]
+    report_arrivals(now, named)
+    wake(now)
+
+
+def remove(state: MovingState, molecules: tuple[MoleculeId, ...]) -> None:
+    """Take molecules out."""
+    for molecule in molecules:
+        state.molecules = state.molecules.delete(molecule)
+
+
+def add(now: Now, values: tuple[Any, ...]) -> Molecules:
+    """Put new molecules in, each under a number never given before."""
+    state = now.state
+    base = (now.config.node + 1) << NODE_SHIFT
+    named = tuple([(MoleculeId(base + number), value) for number, value in enumerate(values, state.made + 1)])
+    for molecule, value in named:
+        state.molecules = state.molecules.set(molecule, value)
+    state.made += len(values)
+    return named
+
+
+def report_arrivals(now: Now, molecules: Molecules) -> None:
+    """Tell the program of molecules that are here and free."""
+    if now.config.tell:
+        now.effects += [Report(Arrived(molecule, value)) for molecule, value in molecules]
+
+
+def discover(now: Now) -> None:
+    """Ask for a combination."""
+    now.state.phase, now.state.is_woken = SEARCHING, False
+    now.effects.append(Ask(Discover(now.config.rule)))
+
+
+def wake(now: Now) -> None:
+    """Look again, now or after what is under way."""
+    if now.state.phase == IDLE:
+        discover(now)
+    else:
+        now.state.is_woken = True
+
+
+def rest(now: Now) -> None:
+    """Nothing can react as far as the program knows: look again if something changed meanwhile, else rest."""
+    if now.state.is_woken:
+        discover(now)
+        return
+    now.state.phase = IDLE
+    if now.config.look_again:
+        now.effects.append(SetTimer(LOOK, now.config.look_again))
+    else:
+        now.report(Switched("idle", now.config.rule))
+
+
+def on_peer_restarted(now: Now, peer: NodeId) -> None:
+    """Give a restarted node its gifts again, and do not wait for answers it will never send."""
+    give_again(now, peer)
+    phase = now.state.phase
+    if type(phase) is Attempt and peer in phase.asked:
+        on_answer(now, replace(phase, is_refused=True), peer)

@@ -28,7 +28,7 @@ from solvent.protocols.capture.messages import (
     RespRemoved,
     RespTaken,
 )
-from solvent.protocols.capture.moving_state import NODE_SHIFT
+from solvent.protocols.capture.moving import NODE_SHIFT
 from solvent.protocols.capture.records import Consumed
 from solvent.protocols.capture.state import (
     SEARCHING,

@@ -49,10 +49,9 @@ class Machinery:
 def _capture(protocol: str, node: NodeId, arities: tuple[int, ...]) -> tuple[Any, Any, Any, Any, type]:
     """Give a capture machine, when it is after something, its messages and records, and what records a rewriting."""
     if protocol == "better":
-        from solvent.protocols.capture.moving import Moving
-        from solvent.protocols.capture.moving_state import IDLE, Kept, MovingConfig, MovingMessage, MovingRecord
+        from solvent.protocols.capture.moving import IDLE, Kept, MovingConfig, MovingMessage, MovingRecord, moving_node
 
-        moving = Moving(MovingConfig(node, confirm=True))
+        moving = moving_node(MovingConfig(node, confirm=True))
         return moving, lambda state: state.phase != IDLE, MovingMessage, MovingRecord, Kept
     if protocol not in PROTOCOLS:
         raise Misuse("H342", f"there is no protocol `{protocol}`", hint=f"there is: {', '.join(PROTOCOLS)}")

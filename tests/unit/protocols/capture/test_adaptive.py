@@ -21,7 +21,7 @@ from solvent.protocols.capture.messages import (
     RespRemoved,
     RespTaken,
 )
-from solvent.protocols.capture.moving_state import Take
+from solvent.protocols.capture.moving import Take
 from solvent.protocols.capture.records import Freed, Lent, Rewritten
 from solvent.protocols.capture.state import (
     SEARCHING,

@@ -13,7 +13,7 @@ from solvent.protocols.capture.invariants import (
     is_released,
 )
 from solvent.protocols.capture.messages import GiveUp
-from solvent.protocols.capture.moving_state import MovingState
+from solvent.protocols.capture.moving import MovingState
 from solvent.protocols.capture.state import SEARCHING, CaptureState, Claim, Hold, Holding
 
 IRON, COAL = 7, 8

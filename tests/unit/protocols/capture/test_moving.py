@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from solvent.protocols.capture.messages import GiveUp
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_state import (
+from solvent.protocols.capture.moving import (
     Attempt,
     Confirmed,
     Given,
     Kept,
     Reacting,
     Take,
+    moving_node,
 )
 from solvent.protocols.capture.vocabulary import (
     Arrived,
@@ -57,7 +56,7 @@ def test_a_restarted_node_counts_from_its_life() -> None:
 
 def test_a_node_may_have_to_ask_itself() -> None:
     """Where the paper's costs are to be compared with, what lies here altogether is asked for like anything else."""
-    machine = Moving(replace(CONFIG, is_local=False, tell=False))
+    machine = moving_node(replace(CONFIG, is_local=False, tell=False))
     state, effects = machine.step(FRESH, Answered(Combination(0, ((IRON, ME), (COAL, ME)))))
     assert (state.phase, effects) == (Attempt(1, 0, (), (ME,)), (Send(ME, Take(1, (IRON, COAL), (), 0)),))
     state, effects = machine.step(state, Received(ME, effects[0].message))
@@ -80,16 +79,15 @@ def test_products_are_given_only_for_a_reaction() -> None:
 @pytest.mark.parametrize(
     "event",
     [
-        Received(ANN, GiveUp(IRON, 1, 0, 0)),
         Received(ANN, Confirmed(1)),
         Requested("nonsense"),
         Answered("nonsense"),
         Chosen(0),
     ],
-    ids=["other protocol", "confirmed", "request", "answer", "choice"],
+    ids=["confirmed", "request", "answer", "choice"],
 )
 def test_what_means_nothing_changes_nothing(event: Any) -> None:
-    """A machine drops what is not of its language, or not for it."""
+    """A machine drops what is not for it."""
     assert MACHINE.step(FRESH, event) == (FRESH, ())
 
 

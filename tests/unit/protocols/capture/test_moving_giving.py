@@ -8,7 +8,7 @@ import pytest
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture.moving_state import (
+from solvent.protocols.capture.moving import (
     Attempt,
     Reacting,
 )

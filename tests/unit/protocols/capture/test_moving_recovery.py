@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture import moving_recovery
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_recovery import compacted, recovered
-from solvent.protocols.capture.moving_state import (
+from solvent.protocols.capture.moving import (
     Attempt,
     Closed,
     Confirmed,
@@ -26,6 +23,8 @@ from solvent.protocols.capture.moving_state import (
     Reacting,
     Refused,
     Take,
+    moving_node,
+    recovered,
 )
 from solvent.protocols.capture.vocabulary import (
     Combination,
@@ -35,13 +34,14 @@ from solvent.protocols.capture.vocabulary import (
     Wake,
 )
 from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested
+from solvent_lab.models.capture import compacted_moving
 from tests.unit.protocols.capture.workshop import Life, check_crashes
 
 ANN, BEN = 1, 2
 IRON, COAL, ORE = 11, 12, 21
 HERE = ((IRON, "iron"), (COAL, "coal"))
 CONFIG = MovingConfig(0, HERE, confirm=True)
-MACHINE = Moving(CONFIG)
+MACHINE = moving_node(CONFIG)
 
 
 def gift(number: int, *molecules: tuple[int, Any], attempt: int = 1) -> Given:
@@ -57,7 +57,7 @@ def test_no_two_nodes_give_one_name_however_often_they_restart() -> None:
     """A molecule made in a node's 4096th new life is not taken for one that the next node made in its first."""
     names = []
     for node, life in ((0, 1 << 12), (1, 0)):
-        machine = Moving(MovingConfig(node))
+        machine = moving_node(MovingConfig(node))
         state, _ = machine.step(machine.start((), life)[0], Answered(Rewrite((), ("steel",))))
         names += state.molecules
     assert len(set(names)) == 2
@@ -78,13 +78,13 @@ def test_no_two_nodes_give_one_name_however_often_they_restart() -> None:
 )
 def test_records_can_be_fewer(saved: Any, fewest: Any) -> None:
     """What came to nothing need not be kept, and what is the same is said once."""
-    assert compacted(CONFIG, saved) == fewest
+    assert compacted_moving(CONFIG, saved) == fewest
 
 
 @pytest.mark.parametrize("began", [HERE, ()], ids=["its own", "another's"])
 def test_fewer_records_keep_what_came_back_from_a_gift_still_open(began: Any) -> None:
     """A giver may crash before it hears that its gift came, and be given the molecule back before it hears so again."""
-    here, there = Moving(replace(CONFIG, molecules=began)), Moving(MovingConfig(ANN, confirm=True))
+    here, there = moving_node(replace(CONFIG, molecules=began)), moving_node(MovingConfig(ANN, confirm=True))
     iron = HERE[:1]
     start = () if began else (Kept((), iron, 0),)
     state, effects = here.step(here.start(start)[0], Received(ANN, Take(1, (IRON,), (), 0)))
@@ -98,14 +98,14 @@ def test_fewer_records_keep_what_came_back_from_a_gift_still_open(began: Any) ->
     saved += (effects[0].record,)
     assert IRON in state.molecules
     assert IRON in recovered(here.config, saved).molecules
-    assert IRON in recovered(here.config, compacted(here.config, saved)).molecules
+    assert IRON in recovered(here.config, compacted_moving(here.config, saved)).molecules
 
 
 def test_fewer_records_keep_what_a_node_gave_to_itself() -> None:
     """Where a node asks itself, its gift has come before it hears so."""
     saved = (Gave(1, 0, HERE[:1]), Got(0, 1, HERE[:1]))
     assert recovered(CONFIG, saved).molecules == Map(HERE)
-    assert recovered(CONFIG, compacted(CONFIG, saved)).molecules == Map(HERE)
+    assert recovered(CONFIG, compacted_moving(CONFIG, saved)).molecules == Map(HERE)
 
 
 # ---------------------------------------------------------------------------------------------------- random lives
@@ -172,4 +172,4 @@ class MovingLife(Life):
 @given(seed=st.integers(0, 1 << 32))
 def test_a_crash_at_any_moment_loses_nothing_that_matters(seed: int) -> None:
     """Whatever happened, the records give the molecules and gifts of the state that wrote them."""
-    check_crashes(MovingLife(seed, MACHINE), seed, surviving, moving_recovery)
+    check_crashes(MovingLife(seed, MACHINE), seed, surviving, recovered, compacted_moving)

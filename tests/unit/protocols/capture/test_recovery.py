@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture import recovery
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.messages import (
     Commitment,
@@ -25,7 +24,7 @@ from solvent.protocols.capture.messages import (
     RespTaken,
 )
 from solvent.protocols.capture.records import Consumed, Freed, Lent, Removed, Rewritten
-from solvent.protocols.capture.recovery import compacted
+from solvent.protocols.capture.recovery import compacted, recovered
 from solvent.protocols.capture.state import CaptureConfig, CaptureState, Hold, Holding
 from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Rewrite, Wake
 from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested, TimerFired
@@ -140,4 +139,4 @@ class AdaptiveLife(Life):
 def test_a_crash_at_any_moment_loses_nothing_that_matters(seed: int, protocol: str) -> None:
     """Whatever happened, the records give the molecules, loans and reactions of the state that wrote them."""
     config = replace(CONFIG, protocol=protocol, max_own=4)
-    check_crashes(AdaptiveLife(seed, Adaptive(config)), seed, surviving, recovery)
+    check_crashes(AdaptiveLife(seed, Adaptive(config)), seed, surviving, recovered, compacted)

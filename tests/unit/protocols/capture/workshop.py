@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_state import SEARCHING, MovingConfig, MovingState, Refused, Take
+from solvent.protocols.capture.moving import SEARCHING, MovingConfig, MovingState, Refused, Take, moving_node
 from solvent.protocols.capture.vocabulary import Discover
 from solvent.protocols.machine import Ask, Received, Save, Send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
 ME = 5
 """The node looked at; there are others before and after it in the total order."""
@@ -28,8 +26,8 @@ NEW = (ME + 1) << 40
 AGAIN = Ask(Discover(0))
 
 CONFIG = MovingConfig(ME, HERE)
-MACHINE = Moving(CONFIG)
-QUIET = Moving(replace(CONFIG, tell=False))
+MACHINE = moving_node(CONFIG)
+QUIET = moving_node(replace(CONFIG, tell=False))
 FRESH = MACHINE.start()[0]
 
 
@@ -95,7 +93,7 @@ class Life:
                 self.carry_out(effects)
 
 
-def check_crashes(life: Life, seed: int, surviving: Callable[[Any], Any], recovery: ModuleType) -> None:
+def check_crashes(life: Life, seed: int, surviving: Callable[[Any], Any], recovered: Any, compacted: Any) -> None:
     """See that the records of a life give what must outlive a crash, and so do fewer of them."""
     life.live(seed % 40)
     before = surviving(life.state)
@@ -103,7 +101,7 @@ def check_crashes(life: Life, seed: int, surviving: Callable[[Any], Any], recove
     assert surviving(life.state) == before
     life.live(seed % 11)
     config, saved = life.machine.config, life.saved
-    assert surviving(recovery.recovered(config, saved)) == surviving(life.state)
-    fewest = recovery.compacted(config, saved)
-    assert recovery.recovered(config, fewest) == recovery.recovered(config, saved)
-    assert recovery.compacted(config, fewest) == fewest
+    assert surviving(recovered(config, saved)) == surviving(life.state)
+    fewest = compacted(config, saved)
+    assert recovered(config, fewest) == recovered(config, saved)
+    assert compacted(config, fewest) == fewest

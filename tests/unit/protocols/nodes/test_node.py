@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from immutables import Map
 
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_state import IDLE, MovingConfig
+from solvent.protocols.capture.moving import IDLE, MovingConfig, moving_node
 from solvent.protocols.capture.vocabulary import (
     Arrived,
     Combination,
@@ -59,7 +58,7 @@ def node_with(*molecules: tuple[int, Offer]) -> Node:
     """Build node B with these molecules."""
     first = tuple((MoleculeId(number), packed(offer)) for number, offer in molecules)
     return Node(
-        Moving(MovingConfig(B, first, confirm=True)),
+        moving_node(MovingConfig(B, first, confirm=True)),
         Directory(B, RING),
         Detector(B, NODES),
         is_busy=lambda state: state.phase != IDLE,

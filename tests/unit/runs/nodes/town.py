@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import solvent
 from solvent.lang.solution import Solution
-from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_state import MovingConfig
+from solvent.protocols.capture.moving import MovingConfig, MovingState, moving_node
 from solvent.protocols.capture.vocabulary import Arrived, Gone, Reacted, Wake
 from solvent.protocols.directory.messages import Seen, entry
-from solvent.protocols.machine import Answered, Ask, NodeId, Received, Report, Requested, Send
+from solvent.protocols.machine import Answered, Ask, Machine, NodeId, Received, Report, Requested, Send
 from solvent.protocols.nodes.offers import unpacked
 from solvent.protocols.nodes.words import for_capture, for_program
 from solvent.runs.nodes.alone import Alone
@@ -63,7 +62,7 @@ class Town:
         self.messages = 0
         self.under_way: dict[tuple[int, int, str], deque[Any]] = {}
         self.chemists: list[Chemist] = []
-        self.machines: list[Moving] = []
+        self.machines: list[Machine[MovingState]] = []
         self.states: list[Any] = []
         endless = [self.writing.read(text) for text in self.deal.endless]
         self.table = Table([rules[at] for at in self.deal.standing], endless)
@@ -78,7 +77,7 @@ class Town:
                     **options,
                 )
             )
-            self.machines.append(Moving(MovingConfig(NodeId(number), confirm=True)))
+            self.machines.append(moving_node(MovingConfig(NodeId(number), confirm=True)))
             self.states.append(None)
         for number in range(nodes):
             self.states[number], effects = self.machines[number].start()
