@@ -143,7 +143,6 @@ def test_nobody_runs_a_run_without_agents(tmp_path: Path) -> None:
         (("agent", *STORE, "--services", "flow.yaml", "--ttl", "3601"), "error[H313]: `--ttl` is at most 3600 seconds"),
         (("agent", *STORE, "--services", "gone.yaml"), "error[W171]: service `start`"),
         (("submit", "lambda.py", *STORE), "error[A101]"),
-        (("submit", "signal.yaml", *STORE), "error[A101]: `flow` waits for the signal `go`"),
         (("submit", "flow.yaml", *STORE, "--input", "m=1"), "error[W131]"),
         (("submit", "flow.yaml", *STORE, "--name", "a b"), "error[A101]: a run cannot be called"),
         (("resume", "r1", *STORE, "--agents", "1"), "error[A103]: the agents have no services to offer"),
@@ -160,7 +159,6 @@ def test_wrong_usage_is_a_clear_error(tmp_path: Path, words: tuple[str, ...], sa
     (tmp_path / "gone.yaml").write_text(FLOW.replace("own:start", "no_such_module:start"), encoding="utf-8")
     (tmp_path / "program.hocl").write_text("<1>", encoding="utf-8")
     (tmp_path / "lambda.py").write_text(LAMBDA, encoding="utf-8")
-    (tmp_path / "signal.yaml").write_text(SIGNAL, encoding="utf-8")
     solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
     result = solvent(*words, cwd=tmp_path)
     assert (result.code, said in result.err) == (2, True), result.err
@@ -173,11 +171,6 @@ from solvent import service, workflow
 @workflow
 def flow():
     return service(lambda: 1, name="f")()
-"""
-SIGNAL = """\
-workflow: flow
-services: {id: {shell: id}}
-tasks: {a: {service: id, signal: go}}
 """
 
 

@@ -255,16 +255,6 @@ def test_a_run_that_goes_on_is_not_given_to_agents(folder: Path) -> None:
     assert (code, "error[R402]: another process goes on with" in err) == (1, True)
 
 
-def test_what_agents_cannot_run_is_not_given_to_them(folder: Path) -> None:
-    """A run that waits for a signal from outside stays as it is, and can be resumed without agents."""
-    make(folder, FLOW.replace("from: second}", "from: second, signal: ready}"))
-    killed(folder, "--signal", "ready", *STORE)
-    refused = solvent("resume", "r", "--agents", "1", *STORE, cwd=folder)
-    assert (refused.code, "error[A101]" in refused.err) == (2, True), refused.err
-    go(folder)
-    assert solvent("resume", "r", *STORE, cwd=folder).out == "third: 3\n"
-
-
 def test_of_two_resumptions_at_once_one_goes_on(folder: Path) -> None:
     """The other one says why it does not."""
     killed(folder, *STORE)

@@ -95,7 +95,7 @@ def test_ctrl_c_stops_the_agents_and_tells_how_to_go_on(tmp_path: Path) -> None:
     assert "to continue: solvent resume r1 --store runs.db --agents 2 --file flow.yaml\n" in said
     assert agents_of(tmp_path) == []
     status = solvent("status", "r1", *STORE, cwd=tmp_path).out
-    assert "r1: waiting" in status
+    assert "r1: queued" in status
     assert "0 out, 3 waiting" in status
     (tmp_path / "open").touch()
     words = said.rpartition("solvent ")[2].split()

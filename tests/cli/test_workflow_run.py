@@ -235,7 +235,7 @@ def test_signal_is_told(tmp_path: Path) -> None:
     """A signal that comes is a line of its own; one that does not is what the run is stuck for."""
     file = controlled.put(tmp_path, controlled.SIGNAL)
     assert "⚑ the signal `go` came\n" in solvent("run", file, "--signal", "go").err
-    without = solvent("run", file)
+    without = solvent("run", file, "--no-record")
     assert (without.code, "`W` waits for the signal `go`" in without.err, "--signal go" in without.err) == (
         1,
         True,

@@ -17,7 +17,7 @@ from solvent.runs.agents.membership import SURE_PART_OF_TTL, lacking, needs_of, 
 from solvent.runs.agents.status import who_goes_on
 from solvent.runs.agents.store_outage import Doubts, room_problem
 from solvent.runs.closed_shards import report_of
-from solvent.runs.projection import Adaptation, CallChanged, Follower
+from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits
 from solvent.runs.registry import FINISHED, existing, shards_of, workflow_of
 from solvent.runs.report import Event, Report
 
@@ -81,6 +81,10 @@ def _show(change: Change, view: View) -> None:
             view.take(Event("started", call.task, call.began))
         case CallChanged(call, what) if what in _ENDS:
             view.take(Event(what, call.task, call.ended or call.began, call.text))
+        case Waits(at, task, signal):
+            view.take(Event("waits", task, at, signal))
+        case Signal(at, name):
+            view.take(Event("signal", name, at))
         case Adaptation(at, alternative, because):
             view.take(Event("adapted", because, at, alternative))
         case _:

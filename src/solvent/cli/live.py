@@ -10,6 +10,7 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
+from solvent.cli.records import said_store
 from solvent.cli.render import complain, counted, harmless, shortened, write
 from solvent.cli.task_states import MARKS, STYLES, TaskStates
 
@@ -34,6 +35,9 @@ _LEVELS = {"failed": "warning", "adapted": "warning", "cancelled": "warning"}
 
 class View:
     """Shows nothing of tasks; the base of other views."""
+
+    #: The run that is shown, and the option that names its store, if others can send it signals.
+    run = said_store = ""
 
     def __init__(self, workflow: Workflow) -> None:
         self.tasks = TaskStates(workflow)
@@ -66,6 +70,11 @@ class View:
         one = next(one for one in self.tasks.workflow.alternatives if one.name == event.text)
         instead = explained(one).partition(", ")[0]
         return f"{event.text}: {instead}, because of {event.task}"
+
+    def explained_wait(self, event: Event) -> str:
+        """Return for what a task waits, and how to send it."""
+        how = f": solvent signal {self.run} {event.text}{self.said_store}" if self.run else ""
+        return f"⏸ {event.task} waits for the signal `{event.text}`{how}"
 
     def may_tell(self) -> bool:
         """Return whether to write another failure, or another adaptation in a loop."""
@@ -113,6 +122,8 @@ class Lines(View):
         """Return what happened to a task in words; of one that begins again, with the number of the run."""
         if event.kind == "signal":
             return f"⚑ the signal `{event.task}` came"
+        if event.kind == "waits":
+            return self.explained_wait(event)
         tasks, name = self.tasks, event.task
         state = tasks.states[name]
         word = state
@@ -158,6 +169,8 @@ class Picture(View):
             self._say(f"✗ {event.task} failed: {shortened(event.text, _MAX_TEXT)}", "red")
         elif event.kind == "signal":
             self._say(f"⚑ the signal `{event.task}` came", "cyan")
+        elif event.kind == "waits":
+            self._say(self.explained_wait(event), "yellow")
 
     def tell(self, text: str) -> None:
         """Write what is worth knowing above the picture."""
@@ -270,7 +283,9 @@ def view_for(workflow: Workflow, options: Namespace, *, run: str) -> View:
     """Choose how to show a run as the options say: as lines of a log, if that is asked for."""
     if options.log_format is None and options.log_level is None:
         is_json = options.format == "json" and not sys.stderr.isatty()
-        return view_of(workflow, is_quiet=is_json or getattr(options, "trace", False))
+        view = view_of(workflow, is_quiet=is_json or getattr(options, "trace", False))
+        view.run, view.said_store = run, said_store(options)
+        return view
     from solvent.cli.log import Log
 
     log = Log(sys.stderr, is_json=options.log_format == "json", level=options.log_level)

@@ -8,7 +8,7 @@ from solvent.cli.arguments import add_format, add_store, parser_for
 from solvent.cli.records import add_run, local_time, named_or_latest, open_records
 from solvent.cli.render import shortened, write, write_json
 from solvent.errors import Misuse, nearest
-from solvent.runs.projection import Adaptation, CallChanged, Follower, Over, Signal, Taken
+from solvent.runs.projection import Adaptation, CallChanged, Follower, Over, Signal, Taken, Waits
 from solvent.runs.registry import task_names
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def _line(change: Change) -> Iterator[Line]:
             yield Line(at, "taken", agent, is_again=is_again, shard=shard)
         case Signal(at, name):
             yield Line(at, "signal", name)
+        case Waits(at, task, signal):
+            yield Line(at, "waits", signal, task)
         case Adaptation(at, alternative, because, cause, replaced, by):
             said = f"{', '.join(by)} instead of {', '.join(replaced)}: {cause}"
             yield Line(at, "adapted", alternative, because, said)
@@ -105,6 +107,7 @@ def _write(one: Line, created: float) -> None:
         "called": f"{one.what} called" + (" again" if one.is_again else ""),
         "attempted": f"{one.what} failed, to be retried",
         "signal": f"signal {one.what}",
+        "waits": f"{one.task} waits for the signal {one.what}",
         "adapted": f"{one.what} takes over",
         "ended": f"the run is {one.what}",
     }.get(one.kind, f"{one.what} {one.kind}")
@@ -117,7 +120,7 @@ def _write(one: Line, created: float) -> None:
 def _as_json(one: Line, created: float) -> dict[str, Any]:
     found: dict[str, Any] = {"at": created + one.seconds, "event": one.kind}
     if one.task:
-        found |= {"task": one.task, ("alternative" if one.kind == "adapted" else "call"): one.what}
+        found |= {"task": one.task, {"adapted": "alternative", "waits": "signal"}.get(one.kind, "call"): one.what}
     else:
         found["what"] = one.what
     if one.shard is not None:

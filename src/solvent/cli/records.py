@@ -30,7 +30,7 @@ FILE = "store.db"
 NOWHERE = "none"
 MAX_OPENING_SECONDS = 60.0
 _MAX_NAMES = 3
-_LOOKING = "status|logs|resume|replay|cancel|timeline|agents list|run --attach"
+_LOOKING = "status|logs|resume|replay|signal|cancel|timeline|agents list|run --attach"
 _COMMAND = re.compile(rf"`(solvent (?:{_LOOKING})\b(?![^`]* --store )[^`]*)`")
 """A command in a hint that does not name its store."""
 
@@ -256,12 +256,13 @@ def local_time(at: float) -> str:
 
 def record_as_json(store: Store, record: RunRecord) -> dict[str, Any]:
     """Return the record of a run as JSON, with who has it."""
-    from solvent.runs.holders import holder_of, status_of
+    from solvent.runs.holders import holder_of
+    from solvent.runs.projection import state_of
 
     found: dict[str, Any] = {
         "run": record.run,
         "workflow": record.workflow,
-        "state": status_of(store, record),
+        "state": state_of(store, record),
         "agents": record.by_agents,
         "created": record.created,
         "tasks": record.tasks,

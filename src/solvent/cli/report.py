@@ -101,7 +101,7 @@ class Stuck(WorkflowFailed):
         names = {task.control.signal for task in workflow.tasks if task.control is not None and task.control.signal}
         missed = sorted(name for name in names if any(f"the signal `{name}`" in one for one in waiting))
         if missed:
-            hint = f"send the signal: --signal {missed[0]}"
+            hint = f"send the signal: --signal {missed[0]}; or record the run, and it waits for `solvent signal`"
         super().__init__("W203", message, hint=hint)
         self.waiting = waiting
 

@@ -161,6 +161,7 @@ def _execute(
                 observer=trace,
                 should_stop=watch.should_stop if held is None else _either(watch.should_stop, held.should_stop),
                 signals=options.signal,
+                inbox=None if held is None else held.signals,
             )
             if tracer is not None:
                 tracer.begin(run.solution)

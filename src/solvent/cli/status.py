@@ -12,8 +12,9 @@ from solvent.cli.render import counted, shortened, write, write_json
 from solvent.cli.secrecy import shown
 from solvent.cli.task_states import MARKS, STYLES
 from solvent.errors import StoreError
-from solvent.runs.holders import holder_of, status_of
+from solvent.runs.holders import holder_of
 from solvent.runs.nodes.shared import HALTED, Board, runs_in
+from solvent.runs.projection import state_of, waits_of
 from solvent.runs.registry import find, is_name, list_runs, record_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from solvent.cli.render import Piece
     from solvent.runs.agents.status import RunSeen
     from solvent.runs.nodes.shared import Seen
+    from solvent.runs.projection import Waits
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
 
@@ -41,6 +43,9 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with open_records(options) as store:
         is_json = options.format == "json"
+        if options.waiting:
+            _show_waiting(store, options)
+            return 0
         if not options.run:
             damaged: dict[str, str] = {}
             records, programs = list_runs(store, damaged), list_programs(store, damaged)
@@ -66,6 +71,8 @@ def parser() -> ArgumentParser:
     )
     parser = parser_for("status", says, example="solvent status\n  solvent status pipeline-7k3q")
     add_run(parser, default="list all")
+    says = "list the tasks that wait for people, of all runs or of RUN, and how to send their signals"
+    parser.add_argument("--waiting", action="store_true", help=says)
     add_store(parser)
     add_format(parser)
     return parser
@@ -77,7 +84,7 @@ def _list(store: Store, records: list[RunRecord], programs: list[dict[str, Any]]
     latest = records[-_MAX_RUNS:]
     width = max((len(record.run) for record in latest), default=0)
     for record in latest:
-        state = status_of(store, record)
+        state = state_of(store, record)
         what = f"{shown(record.workflow)}, by agents" if record.by_agents else record.file
         write(
             (f"{record.run:<{width}}", "bold"),
@@ -90,6 +97,29 @@ def _list(store: Store, records: list[RunRecord], programs: list[dict[str, Any]]
         write((run, "bold"), "  ", ("damaged", "bold red"), f"  {shown(why)}")
     if not records and not programs and not damaged:
         write("there are no runs")
+
+
+def _show_waiting(store: Store, options: Namespace) -> None:
+    """List the tasks that wait for people."""
+    records = [find(store, options.run)] if options.run else list_runs(store)
+    found = [(record, one) for record in records for one in waits_of(store, record)]
+    if options.format == "json":
+        rows = [
+            {"run": record.run, "workflow": record.workflow, "state": state_of(store, record), "task": one.task,
+             "signal": one.signal, "since": record.created + one.at}
+            for record, one in found
+        ]  # fmt: skip
+        write_json({"waiting": rows})
+        return
+    for record, one in found:
+        how = f"solvent signal {record.run} {one.signal}{said_store(options)}"
+        write((record.run, "bold"), f"  {local_time(record.created + one.at)}  {_said_wait(one)}  ", (how, "bold"))
+    if not found:
+        write("nothing waits for people")
+
+
+def _said_wait(one: Waits) -> str:
+    return f"`{shown(one.task)}` waits for the signal `{shown(one.signal)}`"
 
 
 def _write_rows(found: list[tuple[dict[str, Any], str]]) -> None:
@@ -117,6 +147,9 @@ def _show(store: Store, record: RunRecord, options: Namespace) -> None:
         write(f"{holder_of(store, record.run)} runs it")
     _write_counts(seen)
     _write_tasks(seen.states)
+    for wait in seen.view.waits:
+        how = f"solvent signal {record.run} {wait.signal}{said_store(options)}"
+        write((_said_wait(wait), "bold yellow"), ": ", (how, "bold"))
     for one in seen.failures:
         write((f"task `{one.task}` failed: ", "bold red"), f"{one.kind}: {shortened(one.cause)}")
     if record.successor:
@@ -139,6 +172,7 @@ def _run_as_json(seen: RunSeen) -> dict[str, Any]:
         "called_again": view.called_again,
         "seconds": round(seen.record.lasted, 6),
         "stuck": view.stuck,
+        "waits": [{"task": one.task, "signal": one.signal, "since": view.began + one.at} for one in view.waits],
         "failures": [{"task": one.task, "kind": one.kind, "cause": one.cause} for one in seen.failures],
         "shards": [
             {"shard": one.number, "agent": one.agent, "epoch": one.epoch, "tasks": one.tasks, "done": one.done,

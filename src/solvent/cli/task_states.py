@@ -70,6 +70,8 @@ class TaskStates:
         if event.kind == "signal":
             # It has the name of a signal, not of a task.
             return True
+        if event.kind == "waits":
+            return True
         if event.kind == "started":
             if not self._out[name]:
                 self._ends[name] = set()

@@ -78,8 +78,13 @@ class EmbeddedRun:
         observe: Callable[[Reaction], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
+        inbox: Callable[[], list[tuple[str, Any, str]]] | None = None,
     ) -> None:
-        """`solution` is a concrete workflow that was written by somebody else."""
+        """`solution` is a concrete workflow that was written by somebody else.
+
+        `inbox` returns signals that others have sent since it was asked last: name, value and id. Without one nobody
+        can, and a run that waits for people is stuck.
+        """
         if solution is None:
             concrete = concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
         else:
@@ -98,6 +103,8 @@ class EmbeddedRun:
         self._lender = lender_of(workflow, inputs, folder)
         callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder, observer=observer)
         self._caller = partial(callers, workflow.services, makers=makers_at(depth), lender=self._lender)
+        self._inbox = inbox if workflow.signals else None
+        self._heard_at = 0.0
         self._should_stop = should_stop
         self._max_seconds = max_seconds
         self._began = 0.0
@@ -192,6 +199,9 @@ class EmbeddedRun:
         execution, seconds = self.execution, LOOK_EVERY
         if self._is_over:
             return 0
+        if time.perf_counter() - self._heard_at >= LOOK_EVERY and self._hear():
+            self._do()
+            return 0
         # While a call is repeated the past is not over, and it may have the next signal.
         due = execution.signals.next_at() if execution.calls.awaited is None else None
         if due is not None:
@@ -210,8 +220,34 @@ class EmbeddedRun:
         """Do what follows from what was taken."""
         execution = self.execution
         self._host.do({execution: None})
-        is_waiting = execution.calls.out or execution.signals.are_awaited(execution.solution)
-        self._is_over = bool(execution.report.ended_by) or not is_waiting
+        while not self._may_go_on() and self._hear():
+            self._host.do({execution: None})
+        self._is_over = not self._may_go_on()
+
+    def _may_go_on(self) -> bool:
+        """Return whether something can still happen: an answer or a signal may come."""
+        execution = self.execution
+        if execution.report.ended_by:
+            return False
+        return bool(execution.calls.out or (self._inbox and execution.waits)) or execution.is_signal_coming
+
+    def _hear(self) -> bool:
+        """Take the signals that others have sent; return whether there were any."""
+        execution = self.execution
+        # While a call is repeated the past is not over, and it may have them.
+        if self._inbox is None or execution.calls.awaited is not None or execution.report.ended_by:
+            return False
+        self._heard_at = time.perf_counter()
+        try:
+            signals = self._inbox()
+        except StoreError as error:
+            if error.is_lasting:
+                raise
+            # A run may wait for days, and its store be away for a moment.
+            return False
+        for name, value, number in signals:
+            execution.signal(name, value, number)
+        return bool(signals)
 
     def put(self, answer: Answer | Again) -> None:
         """Take the answer of a call, from any thread."""

@@ -10,6 +10,7 @@ nobody for them. *Derived* events follow from inputs, and are derived again. *Fa
     CallFailed    input     the call failed for good; a fact if another attempt follows
     CallLost      fact      the call was ended by the process that had made it, and will be made again
     MessagesReceived, SignalReceived   inputs
+    ShardWaits    fact      which tasks wait for people
     Adapted       derived   an alternative has replaced tasks
     ShardClosed   derived   nothing more can happen in the shard, and how its tasks are
     Ended         fact      nothing more can happen
@@ -110,6 +111,15 @@ class SignalReceived(Event, frozen=True, gc=False):
     name: str
     at: float
     value: bytes
+    #: What its sender calls it: one that comes twice by the same id is heard once.
+    id: str = ""
+
+
+class ShardWaits(Event, frozen=True, gc=False):
+    """Tasks of the shard wait for signals that only people send: all that do, each with its signal."""
+
+    at: float
+    waits: list[tuple[str, str]]
 
 
 class Adapted(Event, frozen=True, gc=False):
@@ -170,6 +180,7 @@ AnyEvent: TypeAlias = (
     | CallLost
     | MessagesReceived
     | SignalReceived
+    | ShardWaits
     | Adapted
     | ShardClosed
     | Ended
@@ -204,6 +215,6 @@ def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
 
 __all__ = [
     "Adapted", "AnyEvent", "CallAnswered", "CallFailed", "CallLost", "CallStarted", "Ended", "Event",
-    "MessagesReceived", "ShardClosed", "ShardTaken", "SignalReceived", "decode", "encode",
+    "MessagesReceived", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived", "decode", "encode",
     "is_in_blob",
 ]  # fmt: skip

@@ -30,7 +30,7 @@ from solvent.lang.solution import Solution
 from solvent.runs.calls import Again, Calls, OpenCall
 from solvent.runs.closed_shards import adapted_event, closed_run, closed_shard
 from solvent.runs.conditions import Chooser, cause, judge_of
-from solvent.runs.events import CallAnswered, CallFailed, MessagesReceived, SignalReceived
+from solvent.runs.events import CallAnswered, CallFailed, MessagesReceived, ShardWaits, SignalReceived
 from solvent.runs.functions import bound
 from solvent.runs.outcome import Outcome, has_waiting
 from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, concluded
@@ -164,6 +164,10 @@ class Execution:
         self._adrift: Adrift | None = None
         # How many inputs the past had.
         self._inputs = 0
+        # The signals that were heard, by their ids.
+        self._heard: set[str] = set()
+        #: The tasks that wait for people, each with the signal.
+        self.waits: list[tuple[str, str]] = []
 
     def _add_unknown_tasks(self) -> None:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
@@ -230,12 +234,18 @@ class Execution:
             with bound(self):
                 self._hear(self.mailbox.position)
                 self._plan_calls()
+            signals, self.mailbox.signals = self.mailbox.signals, []
+            for one in signals:
+                self.signal(one.name, codec.decode(one.value.read(self.mailbox.store)), one.id)
 
-    def signal(self, name: str, value: Any) -> None:
-        """Take a signal."""
-        self.journal.signalled(name, value)
+    def signal(self, name: str, value: Any, id: str = "") -> None:  # noqa: A002 - what a sender calls it
+        """Take a signal, unless it was taken before."""
+        if id in self._heard:
+            return
+        self.journal.signalled(name, value, id)
         with bound(self):
-            self._send_signal(name, value)
+            self._send_signal(name, value, id)
+            self._plan_calls()
 
     def settle(self) -> None:
         """React until nothing more can happen without an answer, a message or a signal; plan the calls that follow."""
@@ -255,6 +265,26 @@ class Execution:
             self.abandon()
         elif self._is_caught_up and self.calls.awaited is None:
             self.calls.offer(self._adrift)
+            self._look_who_waits()
+
+    def _look_who_waits(self) -> None:
+        """Note which tasks wait for people, where that has changed."""
+        if not self.signals.outside:
+            return
+        before, awaited = self.waits, self.signals.awaited(self.solution)
+        self.waits = [one for one in awaited if one[1] in self.signals.outside]
+        if self.waits != self.journal.waits and not self.journal.is_read_only:
+            self.journal.waits = self.waits
+            self.journal.note(ShardWaits(time.time(), self.waits))
+        if self._watch is not None and self.journal.is_kept:
+            for task, signal in self.waits:
+                if (task, signal) not in before:
+                    self._watch(Event("waits", task, self.seconds, signal))
+
+    @property
+    def is_signal_coming(self) -> bool:
+        """Whether a signal is to come at a time, and a task waits for it."""
+        return self.signals.next_at() is not None and self.signals.is_coming(self.signals.awaited(self.solution))
 
     def admit(self, call: OpenCall) -> bool:
         """Make a call next that waits; tell whether it is made."""
@@ -465,9 +495,11 @@ class Execution:
             self._spectator.at = getattr(event, "at", self._spectator.at)
         if isinstance(event, MessagesReceived) and self.mailbox is not None:
             self._hear(event.position)
+            # The journal has them as well, behind this.
+            self.mailbox.signals.clear()
         elif isinstance(event, SignalReceived):
             self.signals.came(event.name)
-            self._send_signal(event.name, codec.decode(event.value))
+            self._send_signal(event.name, codec.decode(event.value), event.id)
         elif isinstance(event, CallAnswered | CallFailed):
             self._repeat_answer(event)
         else:
@@ -547,7 +579,9 @@ class Execution:
             self._give_up(self._names[molecule[1]])
         self.solution.add(molecule)
 
-    def _send_signal(self, name: str, value: Any) -> None:
+    def _send_signal(self, name: str, value: Any, id: str) -> None:  # noqa: A002 - what its sender calls it
+        if id:
+            self._heard.add(id)
         self._note(Event("signal", name, self.seconds))
         # Each shard hears of it, and has the listeners that are there.
         mailbox = self.mailbox

@@ -25,6 +25,7 @@ from solvent.runs.events import (
     Event,
     MessagesReceived,
     ShardTaken,
+    ShardWaits,
     SignalReceived,
 )
 from solvent.runs.kept import keep
@@ -68,6 +69,8 @@ class Journal(Protocol):
     out: dict[str, int]
     #: All adaptations that have happened.
     adaptations: list[Adapted]
+    #: The tasks that wait for people, each with the signal, as was noted last.
+    waits: list[tuple[str, str]]
 
     @property
     def position(self) -> int:
@@ -89,7 +92,7 @@ class Journal(Protocol):
     def withdraw(self, call: str, /) -> None:
         """Note that a call which is out was not made, if it is: it has used up no attempt."""
 
-    def signalled(self, name: str, value: Any, /) -> None:
+    def signalled(self, name: str, value: Any, id: str, /) -> None:  # noqa: A002 - what an event calls it
         """Note that a signal has come."""
 
     def adapted(self, event: Adapted, /) -> None:
@@ -142,6 +145,7 @@ class StoredJournal:
         #: Whether who has opened it had it before, and nobody else since.
         self.is_resumed = False
         self.adaptations: list[Adapted] = []
+        self.waits: list[tuple[str, str]] = []
         #: Those that will follow from the inputs again.
         self._adapted: list[Adapted] = []
         self._pending: list[Event] = []
@@ -173,6 +177,8 @@ class StoredJournal:
             elif isinstance(event, Adapted):
                 self.adaptations.append(event)
                 self._adapted.append(event)
+            elif isinstance(event, ShardWaits):
+                self.waits = event.waits
             is_input = _is_input(event)
             if isinstance(event, CallFailed) and is_input and event.call in discarded:
                 # It was made again, and failed in the place of its answer.
@@ -241,9 +247,9 @@ class StoredJournal:
         """Note that a further attempt of a call is about to be made."""
         self.note(CallStarted(call, task, time.time(), attempt))
 
-    def signalled(self, name: str, value: Any) -> None:
+    def signalled(self, name: str, value: Any, id: str) -> None:  # noqa: A002 - what an event calls it
         """Note that a signal has come."""
-        self.note(SignalReceived(name, time.time(), codec.encode(value)))
+        self.note(SignalReceived(name, time.time(), codec.encode(value), id))
 
     def adapted(self, event: Adapted) -> None:
         """Note an adaptation, unless it is in the journal and follows again."""
@@ -357,6 +363,7 @@ class MemoryJournal:
         self.starts = deque[tuple[int, str]]()
         self.begun = self.attempts = self.losses = Counter[str]()
         self.adaptations: list[Adapted] = []
+        self.waits: list[tuple[str, str]] = []
         self.out: dict[str, int] = {}
 
     def note(self, _event: Event) -> None:
@@ -371,7 +378,7 @@ class MemoryJournal:
     def retried(self, _call: str, _task: str, _attempt: int) -> None:
         """Keep nothing."""
 
-    def signalled(self, _name: str, _value: Any) -> None:
+    def signalled(self, _name: str, _value: Any, _id: str) -> None:
         """Keep nothing."""
 
     def adapted(self, event: Adapted) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from solvent.errors import RecordProblem
 from solvent.lang.molecule import Symbol
-from solvent.runs.kept import MIN_BLOB_BYTES
+from solvent.runs.kept import MIN_BLOB_BYTES, Kept
 from solvent.runs.registry import messages_of
 from solvent.store import Append
 from solvent.values import codec
@@ -43,12 +43,22 @@ class Encoded(msgspec.Struct, frozen=True, array_like=True, gc=False):
     blob: str = ""
 
 
+class SentSignal(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A signal from outside; its id is the sender's, so that it is heard once however often it is sent."""
+
+    id: str
+    name: str
+    at: float
+    value: Kept = Kept()
+
+
 class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What one shard sends to another at a time: molecules, numbered from `first` on."""
+    """What one shard sends to another at a time: molecules, numbered from `first` on; or a signal from outside."""
 
     sender: int
     first: int
     molecules: tuple[Encoded, ...]
+    signal: SentSignal | None = None
 
 
 _ENVELOPE = Struct(">HI")
@@ -161,7 +171,9 @@ class Mailbox:
         self.heard: Counter[int] = Counter()
         #: Up to where messages have come here.
         self.position = 0
-        self._store = store
+        #: The signals among the messages that were taken.
+        self.signals: list[SentSignal] = []
+        self.store = store
         self._log = messages_of(run)
         self._shard_of = shard_of
         self._writer = Writer(store)
@@ -184,7 +196,7 @@ class Mailbox:
     def outgoing(self) -> list[Append]:
         """Give what is to be appended, once."""
         found = []
-        max_bytes = self._store.max_record_bytes // 2
+        max_bytes = self.store.max_record_bytes // 2
         for to, molecules in self._outgoing.items():
             first = self.sent[to] - len(molecules) + 1
             for some in parted(molecules, max_bytes):
@@ -211,11 +223,14 @@ class Mailbox:
             record = self._arrived.popleft()
             try:
                 message = read(record.data)
-                molecules = [molecule_from(one, self._store) for one in message.molecules]
+                molecules = [molecule_from(one, self.store) for one in message.molecules]
             except ValueError as error:
                 raise RecordProblem(
                     "R403", f"record {record.position} of `{record.log}` does not read: {error}"
                 ) from None
+            if message.signal is not None:
+                self.signals.append(message.signal)
+                continue
             sender = message.sender
             for number, molecule in enumerate(molecules, message.first):
                 # What was sent again has been heard; what a server has put before another waits for that.
@@ -230,6 +245,7 @@ __all__ = [
     "Encoded",
     "Mailbox",
     "Message",
+    "SentSignal",
     "Writer",
     "addressed",
     "dealt",

@@ -25,6 +25,7 @@ from solvent.runs.events import (
     Ended,
     ShardClosed,
     ShardTaken,
+    ShardWaits,
     SignalReceived,
 )
 from solvent.runs.holders import status_of
@@ -94,6 +95,14 @@ class Signal(NamedTuple):
     name: str
 
 
+class Waits(NamedTuple):
+    """A task waits for people to send a signal."""
+
+    at: float
+    task: str
+    signal: str
+
+
 class Adaptation(NamedTuple):
     """An alternative has taken over."""
 
@@ -121,7 +130,7 @@ class Over(NamedTuple):
     why: str = ""
 
 
-Change: TypeAlias = TaskChanged | CallChanged | Taken | Signal | Adaptation | Stuck | Over
+Change: TypeAlias = TaskChanged | CallChanged | Taken | Signal | Waits | Adaptation | Stuck | Over
 
 
 class RunView:
@@ -138,6 +147,9 @@ class RunView:
         self.takings: list[Taken] = []
         self.signals: list[Signal] = []
         self.stuck: list[str] = []
+        #: The tasks that wait for people, each with its signal, of each shard.
+        self._waits: dict[int, dict[tuple[str, str], Waits]] = {}
+        self._heard = set[str]()
         self.ended: float | None = None
         #: The calls that have no answer yet, by name.
         self.out: dict[str, CallView] = {}
@@ -167,8 +179,9 @@ class RunView:
             case CallLost():
                 return self._end_call(event.call, event.at, "withdrawn", "waiting")
             case SignalReceived():
-                self.signals.append(Signal(self._after(event.at), event.name))
-                return [self.signals[-1]]
+                return self._signalled(event)
+            case ShardWaits():
+                return self._waiting(shard, event)
             case Adapted():
                 return self._adapted(event)
             case ShardClosed():
@@ -180,6 +193,16 @@ class RunView:
     def end(self, record: RunRecord) -> list[Change]:
         """Apply the end of a run of agents, which its record has; that of another one is in its journal."""
         return self._over(Ended(record.state, record.ended, record.why)) if self.ended is None else []
+
+    @property
+    def waits(self) -> list[Waits]:
+        """The tasks that wait for people."""
+        return [] if self.ended is not None else [one for some in self._waits.values() for one in some.values()]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing but people can let the run go on."""
+        return bool(self.waits) and not self.out
 
     def interrupt(self) -> list[Change]:
         """End the calls that are out: the process that made them is gone, or the run is over."""
@@ -284,6 +307,22 @@ class RunView:
             changes += self._set_state(task, becomes)
         return changes
 
+    def _signalled(self, event: SignalReceived) -> list[Change]:
+        """Take a signal; several shards may have heard it."""
+        if event.id in self._heard:
+            return []
+        if event.id:
+            self._heard.add(event.id)
+        self.signals.append(Signal(self._after(event.at), event.name))
+        return [self.signals[-1]]
+
+    def _waiting(self, shard: int, event: ShardWaits) -> list[Change]:
+        """Take which tasks of a shard wait for people."""
+        at, before = self._after(event.at), self._waits.get(shard, {})
+        found = {(task, signal): before.get((task, signal)) or Waits(at, task, signal) for task, signal in event.waits}
+        self._waits[shard] = found
+        return [one for key, one in found.items() if key not in before]
+
     def _adapted(self, event: Adapted) -> list[Change]:
         """Apply an alternative: the tasks that it replaces end, and its own tasks wait from now on."""
         woken = tuple(self._wakes.get(event.alternative, event.by))
@@ -387,7 +426,21 @@ def view_of(store: Store, record: RunRecord) -> RunView:
     return follower.view
 
 
+def waits_of(store: Store, record: RunRecord) -> list[Waits]:
+    """Return the tasks of a run that wait for people."""
+    # Of a workflow without signals no journal is read.
+    return [] if record.has_ended or not record.signals else view_of(store, record).waits
+
+
+def state_of(store: Store, record: RunRecord) -> str:
+    """Return the state of a run: as `status_of`, or `waiting` where only people can let it go on."""
+    state = status_of(store, record)
+    is_waiting = state == "running" and record.signals and view_of(store, record).is_waiting
+    return "waiting" if is_waiting else state
+
+
 __all__ = [
     "Adaptation", "CallChanged", "CallView", "Change", "Follower", "JournalReader", "Over", "RunView", "Signal",
-    "Stuck", "Taken", "TaskChanged", "view_of",
+    "Stuck", "Taken", "TaskChanged", "Waits", "state_of", "view_of",
+    "waits_of",
 ]  # fmt: skip

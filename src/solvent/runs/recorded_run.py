@@ -45,6 +45,7 @@ from solvent.runs.registry import (
     new_name,
     new_record,
 )
+from solvent.runs.signals import SignalReader
 from solvent.store.leases import AGENTS, Heartbeat
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class RecordedRun:
         self._shard = HostedShard(store, record.run, 0, self._agent)
         self._revision = 0
         self._must_stop = threading.Event()
+        self._signals: SignalReader | None = None
         self._heartbeat: Heartbeat | None = None
         self._stopper: Stopper | None = None
 
@@ -150,6 +152,12 @@ class RecordedRun:
         if before and SeenDead(self.store).is_presumed_dead(before):
             # It did not come to say goodbye.
             self.store.delete(AGENTS + before)
+
+    def signals(self) -> list[tuple[str, Any, str]]:
+        """Return the signals that others have sent since it was asked last: name, value and id."""
+        if self._signals is None:
+            self._signals = SignalReader(self.store, self.record.run)
+        return self._signals.news()
 
     def should_stop(self) -> bool:
         """Return whether the run is over, or this process was asked to leave it."""

@@ -105,6 +105,8 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     origin: str = ""
     #: The run that continues this one, which is over.
     successor: str = ""
+    #: The signals that its tasks wait for.
+    signals: tuple[str, ...] = ()
 
     @property
     def has_ended(self) -> bool:
@@ -181,6 +183,7 @@ def new_record(
         inputs=given,
         document=store.put_blob(document.encode()) if document else "",
         hindrance=hindrance,
+        signals=workflow.signals,
         **facts,
     )
 

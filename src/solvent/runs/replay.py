@@ -104,7 +104,7 @@ class Replay:
             except ReactionFailed as error:
                 return error
             else:
-                if shard.is_idle and (shard.report.ended_by or not shard.signals.are_awaited(shard.solution)):
+                if shard.is_idle and (shard.report.ended_by or not (shard.is_signal_coming or shard.waits)):
                     return None
                 count = len(shard.calls.waiting)
             finally:

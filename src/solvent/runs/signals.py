@@ -1,45 +1,55 @@
-"""Signals that come to a run from outside, and who waits for them."""
+"""Signals that come to a run from outside, who waits for them, and how they are sent to a run in a store."""
 
 from __future__ import annotations
 
+import secrets
+import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import Misuse, nearest
+from solvent.engine.index import Store as Settled
+from solvent.errors import Misuse, RecordProblem, nearest
 from solvent.lang.molecule import Symbol
+from solvent.runs.journal import MAX_READ
+from solvent.runs.kept import keep
+from solvent.runs.messages import Message, SentSignal, addressed, dealt, read
+from solvent.runs.registry import existing, messages_of, shards_of, workflow_of
+from solvent.values import codec
 from solvent.workflows.rule_functions import Unpassable, molecule_of
 from solvent.workflows.translate import task_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from solvent.lang.molecule import Molecule
     from solvent.lang.solution import Solution
+    from solvent.runs.registry import RunRecord
+    from solvent.store import Store
     from solvent.workflows.model import Workflow
 
 _SIGNAL, _GATE, _ARMED = Symbol("SIGNAL"), Symbol("GATE"), Symbol("ARMED")
+_OUTSIDE = -1
+"""The sender of a message that no shard has sent."""
 
 Signal = tuple[float, str, Any]
 """When it comes, in seconds from the start of the run; its name; what comes with it."""
 
 
 class Signals:
-    """The signals that are still to come."""
+    """The signals that are still to come, and the tasks that wait for some."""
 
     def __init__(self, workflow: Workflow, signals: Sequence[Signal]) -> None:
         """Raise `Misuse` H316 for a signal that no task waits for, or that cannot be sent."""
+        self._names: dict[Molecule, str] = {}
         self._listeners: dict[str, list[Molecule]] = {}
         for task in workflow.tasks:
             if task.control is not None and task.control.signal is not None:
-                self._listeners.setdefault(task.control.signal, []).append(task_symbol(task.name))
+                symbol = task_symbol(task.name)
+                self._names[symbol] = task.name
+                self._listeners.setdefault(task.control.signal, []).append(symbol)
+        #: The signals that only people send.
+        self.outside = frozenset(workflow.signals_from_outside)
         for _, name, value in signals:
-            if name not in self._listeners:
-                known = ", ".join(self._listeners)
-                hint = nearest(name, self._listeners) or (f"signals: {known}" if known else "it has no signals")
-                raise Misuse("H316", f"no task of `{workflow.name}` waits for the signal `{name}`", hint=hint)
-            try:
-                molecule_of(value)
-            except Unpassable as error:
-                raise Misuse("H316", f"the signal `{name}` cannot be sent: {error.message}") from None
+            check_signal(workflow.name, workflow.signals, name, value)
         self._coming = sorted(signals, key=lambda signal: signal[0])
 
     def next_at(self) -> float | None:
@@ -62,18 +72,110 @@ class Signals:
         for task in self._listeners.get(name, ()):
             yield _SIGNAL, task, molecule_of(value)
 
-    def are_awaited(self, solution: Solution) -> bool:
-        """Tell whether a task can start as soon as one comes: if none can, nothing will ever happen again."""
-        if not self._coming:
-            return False
-        waiting = {task for _, name, _value in self._coming for task in self._listeners[name]}
-        return any(
-            type(one) is tuple
-            and one[0] is _GATE
-            and one[1] in waiting
-            and any(type(part) is tuple and part[0] is _ARMED for part in one[2])
-            for one in solution
-        )
+    def awaited(self, solution: Solution) -> list[tuple[str, str]]:
+        """Return the tasks that start as soon as their signal comes, each with the signal."""
+        settled = solution.settled
+        if not self._listeners or not isinstance(settled, Settled):
+            return []
+        gates = settled.index((3, _GATE), (1,))
+        return [
+            (self._names[task], signal)
+            for signal, tasks in self._listeners.items()
+            for task in tasks
+            if any(cell.alive and _is_armed(cell.molecule) for cell in gates.get(task, ()))
+        ]
+
+    def is_coming(self, awaited: Iterable[tuple[str, str]]) -> bool:
+        """Return whether one is to come that is awaited: if none is, nothing will ever happen again."""
+        coming = {name for _, name, _value in self._coming}
+        return any(signal in coming for _, signal in awaited)
 
 
-__all__ = ["Signal", "Signals"]
+def _is_armed(gate: Molecule) -> bool:
+    """Return whether a gate has all its tokens and waits for something else."""
+    return any(type(part) is tuple and part[0] is _ARMED for part in gate[2])
+
+
+def check_signal(workflow: str, known: Collection[str], name: str, value: Any) -> None:
+    """Raise `Misuse` H316 for a signal that no task of a workflow waits for, or whose value cannot be passed on."""
+    if name not in known:
+        hint = nearest(name, known) or (f"signals: {', '.join(known)}" if known else "it has no signals")
+        raise Misuse("H316", f"no task of `{workflow}` waits for the signal `{name}`", hint=hint)
+    try:
+        molecule_of(value)
+    except Unpassable as error:
+        raise Misuse("H316", f"the signal `{name}` cannot be sent: {error.message}") from None
+
+
+# ------------------------------------------------------------------------------------------- to a run in a store
+
+
+def send_signal(store: Store, run: str, name: str, value: Any = None, *, id: str = "") -> str:  # noqa: A002 - the word
+    """Send a signal to a run, whoever has it, and return its id: one that comes twice by the same id is heard once.
+
+    It is kept until a task waits for it, also while nobody has the run. Raise `RecordProblem` R401 if there is no such
+    run, R409 if it has ended, and `Misuse` H316 for a signal that no task waits for, or that is no data.
+    """
+    record = existing(store, run)
+    _refuse_ended(record, name)
+    check_signal(record.workflow, record.signals, name, value)
+    try:
+        kept = keep(store, codec.pieces(value))
+    except codec.Unrecordable as error:
+        raise Misuse("H316", f"the signal `{name}` cannot be sent: {error}") from None
+    sent = SentSignal(id or secrets.token_hex(8), name, time.time(), kept)
+    message = Message(_OUTSIDE, 0, (), sent)
+    store.append(messages_of(run), b"".join(addressed(shard, message) for shard in _listening(store, record, name)))
+    # Its last task may have ended meanwhile.
+    _refuse_ended(existing(store, run), name)
+    return sent.id
+
+
+def _refuse_ended(record: RunRecord, name: str) -> None:
+    if record.has_ended:
+        said = f"the run `{record.run}` has ended ({record.state}), and hears the signal `{name}` no more"
+        raise RecordProblem("R409", said, hint=f"`solvent status {record.run}` shows how it ended")
+
+
+def _listening(store: Store, record: RunRecord, name: str) -> list[int]:
+    """Return the shards that have tasks which wait for a signal."""
+    if record.shards == 1:
+        return [0]
+    workflow = workflow_of(store, record)
+    _, where = shards_of(workflow, record)
+    waiting = [one.name for one in workflow.tasks if one.control is not None and one.control.signal == name]
+    return sorted({where[task_symbol(one)] for one in waiting})
+
+
+class SignalReader:
+    """Reads the signals that were sent to a run of one shard."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._store = store
+        self._log = messages_of(run)
+        self._after = 0
+
+    def news(self) -> list[tuple[str, Any, str]]:
+        """Return the name, the value and the id of each that was sent since."""
+        found: list[tuple[str, Any, str]] = []
+        while True:
+            records = self._store.read(self._log, self._after, MAX_READ)
+            for record in records:
+                for _, one in dealt(record, (0,)):
+                    sent = _read(one.data)
+                    if sent is not None:
+                        found.append((sent.name, codec.decode(sent.value.read(self._store)), sent.id))
+                self._after = record.position
+            if len(records) < MAX_READ:
+                return found
+
+
+def _read(data: bytes) -> SentSignal | None:
+    """Return the signal of a message, if it is one; what does not read was sent by nobody."""
+    try:
+        return read(data).signal
+    except ValueError:
+        return None
+
+
+__all__ = ["Signal", "SignalReader", "Signals", "check_signal", "send_signal"]

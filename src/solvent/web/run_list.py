@@ -108,7 +108,9 @@ class RunList:
         if record.by_agents:
             # How alive its agents are is shown by the page of the run.
             is_busy = time.time() - record.created - follower.view.seconds < BUSY_SECONDS
-            row["state"] = "running" if is_busy and follower.view.calls else "waiting"
+            row["state"] = "running" if is_busy and follower.view.calls else "queued"
+        if row["state"] in {"running", "queued"} and follower.view.is_waiting:
+            row["state"] = "waiting"
         return row | counts
 
     def _forget(self, run: str) -> None:

@@ -76,12 +76,12 @@ class Agents:
         return {"agents": self._agents, "shards": self._shards, "missing": self._missing()}
 
     def state(self, *, is_out: bool) -> str:
-        """Return the state of a run that has not ended: `running` while a live agent holds a shard, else `waiting`."""
+        """Return the state of a run that has not ended: `running` while a live agent holds a shard, else `queued`."""
         state_of = {one["name"]: one["state"] for one in self._agents}
         held = {state_of.get(one["agent"], "gone") for one in self._shards}
         if "alive" in held or ("unknown" in held and is_out):
             return "running"
-        return "waiting"
+        return "queued"
 
     def _agent(self, name: str, now: float) -> Message:
         entry, since, has_changed = self._seen[name]
@@ -170,6 +170,8 @@ class RunSource:
                 self._seen = seen
                 messages.append({"e": "agents", **seen})
             told = told or {"e": "run", "state": self._agents.state(is_out=bool(self.view.out))}
+        if told and told["state"] in {"running", "queued"} and self.view.is_waiting:
+            told |= {"state": "waiting"}
         if told and told != self._last_state:
             self._last_state = told
             messages.append(told)

@@ -546,6 +546,18 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
         return any(map(has_control, self.tasks))
 
     @cached_property
+    def signals(self) -> tuple[str, ...]:
+        """The signals that its tasks wait for."""
+        waited = (task.control.signal for task in self.tasks if task.control is not None)
+        return tuple(dict.fromkeys(name for name in waited if name is not None))
+
+    @cached_property
+    def signals_from_outside(self) -> tuple[str, ...]:
+        """Those of them that no task sends: people do."""
+        sent = {name for task in self.tasks if task.control is not None for name in task.control.sends}
+        return tuple(name for name in self.signals if name not in sent)
+
+    @cached_property
     def destinations(self) -> dict[str, list[str]]:
         """For each task, the tasks that wait for it."""
         found: dict[str, dict[str, None]] = {task.name: {} for task in self.tasks}

@@ -56,7 +56,7 @@ def test_a_run_that_nobody_has_waits(tmp_path: Path) -> None:
         submit(store, "sums-1", adaptive(), {})
     with served(tmp_path / "store.db") as client, listening(client, "/api/runs/sums-1/events") as events:
         known = next(events).data
-    assert known["run"]["state"] == "waiting"
+    assert known["run"]["state"] == "queued"
     assert known["agents"] == {"agents": [], "shards": [], "missing": ["add", "broken"]}
 
 

@@ -247,7 +247,8 @@ class Agent:
             for (log, number), records in messages.items():
                 hosted = logs[log]
                 shard = hosted.here.get(number)
-                if shard is not None:
+                # Of a run that is over it is told how it ended: a signal that comes now is too late.
+                if shard is not None and not hosted.is_over:
                     self._turns.attempt(shard, partial(shard.hear, records), touched)
             if found:
                 self._read_up_to = found[-1].position

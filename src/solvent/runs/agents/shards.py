@@ -39,6 +39,8 @@ class Standing(msgspec.Struct, frozen=True):
     received: dict[int, int]
     #: Whether the run is over, and its journal says how its tasks are.
     is_closed: bool = False
+    #: Whether tasks of it wait for people.
+    waits: bool = False
 
 
 def is_away(error: SolventError) -> bool:
@@ -101,10 +103,12 @@ def standings(store: Store, run: str) -> dict[int, Standing]:
 def is_over(found: Mapping[int, Standing], shards: int) -> bool:
     """Return whether nothing more can happen: all shards have told, and each has received what the others have sent.
 
+    Where a task waits for people, something can.
+
     They have told at different times. But who has sent or received more since was not idle for nothing: somebody had
     sent something to it that it had not received, and the numbers differ.
     """
-    if len(found) < shards:
+    if len(found) < shards or any(one.waits for one in found.values()):
         return False
     return all(
         one.sent.get(to, 0) == other.received.get(number, 0)

@@ -63,8 +63,8 @@ class RunSeen(msgspec.Struct, frozen=True):
 
     record: RunRecord
     view: RunView
-    #: `done`, `failed`, `cancelled`; or `running`, `waiting` where nobody alive has any of its shards; or, of a run of
-    #: one process, `stopped` or `interrupted`.
+    #: `done`, `failed`, `cancelled`; or `running`, `waiting` where only people can let it go on, `queued` where nobody
+    #: alive has any of its shards; or, of a run of one process, `stopped` or `interrupted`.
     state: str
     shards: tuple[ShardSeen, ...]
     #: The states of its tasks; of a run that has ended those of its report.
@@ -90,11 +90,12 @@ def see_run(store: Store, run: str, *, patience: float | None = None) -> RunSeen
     held, damaged = _held(store, record)
     shards = tuple(_shards(held, parts, view))
     report = report_of(store, record, workflow) if record.has_ended else None
+    status = status_of(store, record)
     states = view.states if report is None else report.states
     seen = RunSeen(
         record=record,
         view=view,
-        state=status_of(store, record),
+        state="waiting" if status == "running" and view.is_waiting else status,
         shards=shards,
         states={name: "waiting" if one == "asleep" else one for name, one in states.items()},
         failures=() if report is None else tuple(report.failures),
@@ -107,7 +108,7 @@ def see_run(store: Store, run: str, *, patience: float | None = None) -> RunSeen
     trouble = _trouble(store, agents)
     return replace(
         seen,
-        state="running" if any(shard.agent in alive for shard in shards) else "waiting",
+        state=seen.state if view.is_waiting or any(one.agent in alive for one in shards) else "queued",
         agents=agents,
         # Where there is no room nobody's heartbeat is written, so nobody knows who is alive.
         lacking=Lacking() if trouble else lacking(needs_of(workflow, parts), agents),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -9,9 +10,22 @@ from msgspec.structs import replace
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
 from solvent.runs.agents.membership import SURE_PART_OF_TTL, has_a_part, marks_of, offered_apart, see_agents
 from solvent.runs.agents.shards import submit
+from solvent.runs.events import SignalReceived
 from solvent.runs.holders import HostedShard, agent_name
+from solvent.runs.journal import read_journal
 from solvent.runs.recorded_run import SeenDead, refuse_to_continue
-from solvent.runs.registry import NAME_RULE, change, existing, is_name, key_of, tell_agents, workflow_of
+from solvent.runs.registry import (
+    NAME_RULE,
+    change,
+    existing,
+    is_name,
+    journal_of,
+    key_of,
+    signals_of,
+    tell_agents,
+    workflow_of,
+)
+from solvent.runs.signals import send_signal
 from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:
@@ -71,8 +85,19 @@ def hand_to_agents(store: Store, record: RunRecord, *, takes_over: bool = False)
     changed = change(store, run, lambda one: None if one.has_ended else replace(one, by_agents=True))
     shard.release()
     if changed is not None:
+        _send_those_to_come(store, changed)
         tell_agents(store, changed)
     return existing(store, run)
+
+
+def _send_those_to_come(store: Store, record: RunRecord) -> None:
+    """Send the signals that the run was started with and has not heard: agents have no clock for them."""
+    noted = (one for _, one in read_journal(store, journal_of(record.run)))
+    heard = Counter(one.name for one in noted if isinstance(one, SignalReceived) and not one.id)
+    for number, (_, name, value) in enumerate(signals_of(record), 1):
+        heard[name] -= 1
+        if heard[name] < 0:
+            send_signal(store, record.run, name, value, id=f"--signal {number}")
 
 
 def _offered_apart(store: Store, workflow: Workflow) -> dict[str, frozenset[str]]:
@@ -85,16 +110,10 @@ def _offered_apart(store: Store, workflow: Workflow) -> dict[str, frozenset[str]
 
 
 def refuse_what_agents_cannot(workflow: Workflow) -> None:
-    """Raise `AgentProblem` A101 for a workflow that claims resources, or waits for signals from outside."""
+    """Raise `AgentProblem` A101 for a workflow that claims resources."""
     if workflow.resources or any(task.claims for task in workflow.tasks):
         said = f"`{workflow.name}` claims resources, which are shared by the tasks of one process only"
         raise AgentProblem("A101", said, hint=_ALONE)
-    controls = [task.control for task in workflow.tasks if task.control is not None]
-    sent = {name for one in controls for name in one.sends}
-    awaited = sorted({one.signal for one in controls if one.signal is not None} - sent)
-    if awaited:
-        said = f"`{workflow.name}` waits for the signal `{awaited[0]}`, and nobody can send one to agents"
-        raise AgentProblem("A101", said, hint=f"{_ALONE} --signal {awaited[0]}")
 
 
 def _taken(run: str) -> RecordProblem:

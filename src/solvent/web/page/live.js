@@ -37,7 +37,7 @@ export function follow(name) {
     /** How many seconds the run has lasted. */
     seconds() {
       if (run.told.seconds !== undefined) return run.told.seconds;
-      if (run.state === "running" || run.state === "waiting") return Math.max(0, Date.now() / 1000 - run.about.created);
+      if (["running", "waiting", "queued"].includes(run.state)) return Math.max(0, Date.now() / 1000 - run.about.created);
       return run.calls.reduce((last, call) => Math.max(last, call.ended ?? call.began), 0);
     },
     get isOver() { return "ended" in run.told; },

@@ -5,7 +5,7 @@ import { listen } from "./event-stream.js";
 import { counted, seconds, when } from "./words.js";
 
 const MAX_SHOWN = 200;
-const STATES = ["running", "waiting", "done", "failed", "cancelled", "stopped", "interrupted"];
+const STATES = ["running", "waiting", "queued", "done", "failed", "cancelled", "stopped", "interrupted"];
 
 export function show(root, words, page) {
   sheet("runs.css");

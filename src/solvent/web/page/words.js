@@ -22,7 +22,7 @@ export function counted(number, noun) {
 
 /** The states of tasks, in the order of interest, each with its mark. */
 export const STATES = {
-  failed: "✗", running: "▸", done: "✓", waiting: "·", cancelled: "⊘", interrupted: "!", replaced: "↷", asleep: "z", unused: "z",
+  failed: "✗", running: "▸", done: "✓", waiting: "·", queued: "·", cancelled: "⊘", interrupted: "!", replaced: "↷", asleep: "z", unused: "z",
 };
 
 /** The meaning of a state, as a tooltip. */

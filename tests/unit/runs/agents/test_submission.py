@@ -12,7 +12,7 @@ from solvent.runs.agents.membership import see_agents
 from solvent.runs.agents.submission import give_to_agents
 from solvent.runs.recorded_run import new_run
 from solvent.runs.registry import SUBMITTED, announced, announced_record, key_of, list_runs, record_of
-from solvent.workflows.model import REQUIRED, Control, Input, Resource, Service, Task, Value, Workflow
+from solvent.workflows.model import REQUIRED, Input, Resource, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, chain, end_of, offering, store_at, workflow
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         (Workflow("w", (Task("t", "f"),), (Service("f", function=lambda: 1),)), "no name"),
         (workflow(Task("t", "add", (Value({1, 2}),))), "cannot hold"),
         (workflow(Task("t", "add"), resources=(Resource("grid"),)), "resources"),
-        (workflow(Task("t", "add", control=Control(signal="go"))), "signal `go`"),
     ],
 )
 def test_what_agents_cannot_run_is_refused(store: Store, flow: Workflow, words: str) -> None:
@@ -39,12 +38,6 @@ def test_what_agents_cannot_run_is_refused(store: Store, flow: Workflow, words: 
     assert caught.value.code == "A101"
     assert "solvent run" in caught.value.hint
     assert record_of(store, "r1") is None
-
-
-def test_signals_between_tasks_are_fine(store: Store) -> None:
-    """A signal that a task of the workflow sends needs nobody from outside."""
-    flow = workflow(Task("a", "add", control=Control(sends=("go",))), Task("b", "add", control=Control(signal="go")))
-    assert give_to_agents(store, "r1", flow, {}).shards == 2
 
 
 def test_inputs_are_asked_for_before(store: Store) -> None:
