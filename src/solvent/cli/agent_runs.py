@@ -13,8 +13,8 @@ from solvent.cli.render import complain, write
 from solvent.cli.report import write_report
 from solvent.cli.secrecy import shown
 from solvent.errors import INTERRUPTED, AgentProblem, StoreError, WorkflowFailed
-from solvent.runs.agents.membership import SURE_PART_OF_TTL, lacking, needs_of, see_agents
-from solvent.runs.agents.status import who_goes_on
+from solvent.runs.agents.launch import LocalAgents
+from solvent.runs.agents.membership import needs_of, see_agents
 from solvent.runs.agents.store_outage import Doubts, room_problem
 from solvent.runs.closed_shards import report_of
 from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from solvent.cli.live import View
     from solvent.runs.agents.launch import Launched
-    from solvent.runs.agents.membership import AgentSeen
     from solvent.runs.projection import Change, RunView
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
@@ -49,7 +48,7 @@ def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[
     view = view_for(workflow, options, run=run)
     follower = Follower(store, record, workflow)
     trouble = _Trouble(store, record, workflow, is_for_agents=not launched)
-    others, absence = _Others(store, record, workflow, launched), _Absence()
+    others, absence = LocalAgents(store, record, workflow, launched), _Absence()
     try:
         with Watch() as watch, view, store.watch([f"runs/{run}/", FINISHED]) as changes:
             while not watch.should_stop():
@@ -62,7 +61,9 @@ def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[
                     if record.has_ended:
                         break
                     trouble.look(view, is_new=is_new)
-                    others.look(view)
+                    if other := others.look():
+                        said = "all agents that were started here have ended"
+                        view.tell(f"{said}; {shown(other)} continues the run")
                     changes.wait(WAIT_SECONDS)
                 except StoreError as error:
                     absence.began(error, view)
@@ -145,48 +146,6 @@ class _Absence:
         if self._is_now:
             view.tell("the store can be reached again")
         self._is_now = False
-
-
-class _Others:
-    """Checks, when all agents that were started here have ended, whether others continue the run."""
-
-    def __init__(self, store: Store, record: RunRecord, workflow: Workflow, launched: Sequence[Launched]) -> None:
-        self._store = store
-        self._record = record
-        self._workflow = workflow
-        self._needs = needs_of(workflow, shards_of(workflow, record)[0])
-        self._launched = launched
-        self._is_told = False
-        self._looked_at = -OTHERS_SECONDS
-
-    def look(self, view: View) -> None:
-        """Raise `AgentProblem` A105 if no agent is left that has, or could take, a part of the run."""
-        if not self._launched or any(one.code is None for one in self._launched):
-            return
-        if time.monotonic() - self._looked_at < OTHERS_SECONDS:
-            return
-        agents = see_agents(self._store, part=SURE_PART_OF_TTL)
-        found = who_goes_on(self._store, self._record, self._workflow, agents)
-        self._looked_at = time.monotonic()
-        if not found and not existing(self._store, self._record.run).has_ended:
-            raise self._problem(agents)
-        if found and not self._is_told:
-            view.tell(f"all agents that were started here have ended; {shown(found[0])} continues the run")
-            self._is_told = True
-
-    def _problem(self, agents: Sequence[AgentSeen]) -> AgentProblem:
-        last = self._launched[-1]
-        said = f"all agents that were started have ended, the last one with code {last.code}"
-        if any(one.is_alive for one in agents):
-            why = "; ".join(lacking(self._needs, agents).lines()) or "nothing more can happen with them"
-            said += f"; others are alive, but none of them can continue the run: {shown(why)}"
-        problem = AgentProblem(
-            "A105", said, hint=f"they wrote to {last.log.parent}; `solvent status` lists the agents that are left"
-        )
-        problem.exit_code = 1
-        for line in last.tail().splitlines()[-5:]:
-            write(f"  │ {shown(line)}", to=sys.stderr)
-        return problem
 
 
 def tell_end(

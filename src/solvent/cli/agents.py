@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import agent_as_json, write_agents
 from solvent.cli.arguments import add_format, add_words, parser_for, parser_settings, seconds
-from solvent.cli.records import NOWHERE, absolute
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import VARIABLE, shown
 from solvent.errors import AgentProblem, Misuse, StoreError
+from solvent.runs.store_address import NOWHERE, absolute
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from solvent.cli.arguments import add_format, add_store, parser_for
-from solvent.cli.records import FILE, FOLDER, NOWHERE, absolute
 from solvent.cli.render import write, write_json
 from solvent.cli.secrecy import VARIABLE, shown
 from solvent.errors import NoStore, SolventError, install_hint
+from solvent.runs.store_address import FILE, FOLDER, NOWHERE, absolute
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import complain, counted, write
 from solvent.cli.secrecy import VARIABLE, redacted, shown
-from solvent.errors import Misuse, NoStore, RecordProblem, SolventError, StoreError
+from solvent.errors import Misuse, RecordProblem, SolventError, StoreError
+from solvent.runs.store_address import NOWHERE, absolute, default_file, made_folder, open_existing
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-FOLDER = ".solvent"
-FILE = "store.db"
-NOWHERE = "none"
 MAX_OPENING_SECONDS = 60.0
 _MAX_NAMES = 3
 _LOOKING = "status|logs|resume|replay|signal|cancel|timeline|agents list|run --attach"
@@ -56,7 +54,7 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
     from solvent.values import codec
 
     try:
-        store = open_store(absolute(given) if given else _made_folder(), is_durable=not options.no_sync)
+        store = open_store(absolute(given) if given else made_folder(), is_durable=not options.no_sync)
     except StoreError as error:
         if given:
             raise
@@ -84,50 +82,20 @@ def _given(options: Namespace) -> str:
     return str(options.store or getattr(options, "known_store", ""))
 
 
-def _made_folder() -> str:
-    """Create the folder of records, which version control ignores, and return the file in it."""
-    from pathlib import Path
-
-    folder = Path(FOLDER)
-    if not folder.exists():
-        try:
-            # Inputs and results of tasks are readable for the user only.
-            folder.mkdir(mode=0o700)
-            (folder / ".gitignore").write_text("*\n", encoding="ascii")
-        except OSError as error:
-            said = f"the folder of records cannot be created: {folder.absolute()}: {error.strerror}"
-            raise StoreError("E401", said, hint="name another file: --store FILE") from None
-    return str((folder / FILE).absolute())
-
-
-def absolute(url: str) -> str:
-    """Return the address of a store that is independent of the current folder."""
-    return url if "://" in url else os.path.abspath(url)  # noqa: PTH100
-
-
 def place_of(options: Namespace) -> str:
     """Return the address of the store, which may not exist."""
     given = _given(options)
     if given == NOWHERE:
         hint = f"name it: --store URL; {VARIABLE} says `{NOWHERE}`"
         raise RecordProblem("R401", "no store is named", hint=hint)
-    return absolute(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
+    return absolute(given) if given else default_file()
 
 
 @contextmanager
 def open_records(options: Namespace) -> Iterator[Store]:
     """Open the store that the options name; a missing one is not created."""
-    with hints_with_store(options), _opened(options) as store:
+    with hints_with_store(options), open_existing(place_of(options)) as store:
         yield store
-
-
-def _opened(options: Namespace) -> Store:
-    from solvent.store import open_store
-
-    try:
-        return open_store(place_of(options), is_made=False)
-    except NoStore as error:
-        raise RecordProblem("R401", f"no runs are recorded here: {error.message}", hint=error.hint) from None
 
 
 def url_of(options: Namespace) -> str:
@@ -135,7 +103,7 @@ def url_of(options: Namespace) -> str:
     given = _given(options)
     if given == NOWHERE:
         raise RecordProblem("R401", "agents need a store, and none is named", hint="name it: --store URL")
-    return absolute(given) if given else _made_folder()
+    return absolute(given) if given else made_folder()
 
 
 def store_for(options: Namespace) -> Store:

@@ -14,7 +14,6 @@ from solvent.cli.agent_runs import refuse_without_agents, tell_end, watch_run
 from solvent.cli.arguments import checked_ttl, log_words
 from solvent.cli.records import hints_with_store, open_patiently, said_store, url_of
 from solvent.cli.render import write
-from solvent.cli.secrecy import VARIABLE
 from solvent.cli.workflows import (
     folder_of,
     inputs_of,
@@ -75,16 +74,21 @@ def _check_signals(workflow: Workflow, options: Namespace) -> None:
 
 def watch_with_agents(store: Store, run: str, options: Namespace) -> int:
     """Start the agents that the options ask for, and watch a run; Ctrl-C asks those started here to end."""
-    from solvent.runs.agents.launch import launch
+    from solvent.runs.agents.launch import launch_for
 
-    url = url_of(options)
-    more = ["--ttl", f"{checked_ttl(options.ttl):g}", "--until", run]
-    more += ["--jobs", str(options.jobs)] if options.jobs else []
-    more += [*(["--otel"] if options.otel else []), *log_words(options)]
-    more += ["--no-sync"] if getattr(options, "no_sync", False) else []
+    more = [*(["--otel"] if options.otel else []), *log_words(options)]
     # The scale changes how long the services of a trace take, so agents with another scale would offer other services.
     more += ["--scale", repr(options.scale)] if options.scale is not None else []
-    launched = launch([options.file], options.agents, variables={VARIABLE: url}, more=more) if options.agents else []
+    launched = launch_for(
+        run,
+        url_of(options),
+        [options.file],
+        options.agents or 0,
+        ttl=checked_ttl(options.ttl),
+        jobs=options.jobs,
+        is_durable=not getattr(options, "no_sync", False),
+        more=more,
+    )
     try:
         code = watch_run(store, run, options, launched=launched)
     finally:

@@ -8,13 +8,13 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.cli.arguments import checked_ttl, load_functions, load_to_run, tls_of
-from solvent.cli.records import NOWHERE
 from solvent.cli.render import complain, counted, show_error, write, write_json
 from solvent.cli.secrecy import VARIABLE
 from solvent.cli.workflows import is_given, is_workflow
 from solvent.errors import Misuse, ReactionFailed, SolventError
 from solvent.hocl.json_fields import error_as_json
 from solvent.lang.printer import print_whole
+from solvent.runs.store_address import NOWHERE
 
 if TYPE_CHECKING:
     from argparse import Namespace

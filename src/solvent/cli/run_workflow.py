@@ -28,14 +28,14 @@ from solvent.cli.workflows import (
     refuse_for_workflow,
     show_problems,
 )
-from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError, StoreError
+from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.report import problem_of, state_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from solvent.engine.reaction import Flight, Reaction
@@ -147,10 +147,10 @@ def _execute(
     try:
         raise_if_interrupted()
         with Watch() as watch:
-            run = EmbeddedRun(
+            embed = EmbeddedRun if held is None else held.embed
+            run = embed(
                 workflow,
                 inputs,
-                journal=None if held is None else held.journal,
                 jobs=options.jobs,
                 processes=options.processes,
                 folder=folder,
@@ -159,21 +159,17 @@ def _execute(
                 watch=view.take,
                 observe=tracer,
                 observer=trace,
-                should_stop=watch.should_stop if held is None else _either(watch.should_stop, held.should_stop),
+                should_stop=watch.should_stop,
                 signals=options.signal,
                 inbox=None if held is None else held.signals,
             )
             if tracer is not None:
                 tracer.begin(run.solution)
-            if held is not None:
-                held.open()
             with prints_to_standard_error(), view:
-                report = run.run()
+                report = run.run() if held is None else held.execute(run)
             view.end(report)
             if trace is not None:
                 trace.end(state_of(report), problem_of(report))
-        if held is not None:
-            held.end(report)
     except KeyboardInterrupt as error:
         complain("interrupted")
         _let_go(held, error, options)
@@ -196,22 +192,10 @@ def _let_go(held: RecordedRun | None, error: BaseException, options: Namespace) 
     """Release a run that an error has ended; delete one that could not begin."""
     if held is None:
         return
-    if isinstance(error, RecordProblem | StoreError):
-        can_resume = error.code not in {"R402", "R404", "R408"}
-    else:
-        can_resume = isinstance(error, KeyboardInterrupt)
-        if held.is_new and isinstance(error, SolventError):
-            held.forget()
-            return
     if isinstance(error, RecordProblem):
         add_store_to_hint(error, options)
-    held.leave()
-    if can_resume:
+    if held.give_up(error):
         tell_how_to_resume(held, options)
-
-
-def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], bool]:
-    return lambda: one() or other()
 
 
 def _tell(workflow: Workflow, report: Report, options: Namespace, held: RecordedRun | None) -> None:

@@ -1,7 +1,7 @@
 """Runs of workflows: in this process (embedded), by agents, recorded, replayed, explored; and of programs over nodes.
 
 Reading order: report, events, journal, functions, conditions, calls, messages, outcome, execution; host,
-embedded, api; registry, holders, recorded_run, replay; projection; agents; replay_index;
+embedded; registry, holders, recorded_run, store_address, replay; projection; agents; replay_index;
 resources; observing; exploration, causality, state_graph; nodes.
 """
 

@@ -3,8 +3,8 @@
     report = solvent.run(pipeline, {"url": "http://localhost/"}, jobs=8)
     print(report.results)
 
-It takes what `@workflow` makes, or the model itself, checks it as `solvent run` does, and returns the report. A run that
-does not succeed raises `RunFailed`, which has the report; with `check=False` the report is returned.
+It takes what `@workflow` makes, or the model itself, checks it as `solvent run` does, and returns the report. A run
+that does not succeed raises `RunFailed`, which has the report; with `check=False` the report is returned.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A run that this process hosts alone and records: it is an agent that has the only shard, and takes no other.
 
     hosted = new_run(store, workflow, inputs)  # or: resume(store, find(store, "pipeline-7k3q"))
-    run = EmbeddedRun(workflow, inputs, journal=hosted.journal, should_stop=hosted.should_stop)
+    run = hosted.embed(workflow, inputs)
     hosted.open()  # now it is in the store, and this process has it
-    hosted.end(run.run())
+    report = hosted.execute(run)
 
 Like any agent it has a lease of the shard and a heartbeat, which says which process it is. So whoever looks sees who
 has the run, and whether that one is dead: at once on the same machine, where nobody waits for a lease to expire.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import Conflict, LimitReached, RecordProblem, StoreError
+from solvent.errors import Conflict, LimitReached, RecordProblem, SolventError, StoreError
 from solvent.runs.closed_shards import closed_run
 from solvent.runs.events import Ended
 from solvent.runs.holders import (
@@ -49,8 +49,9 @@ from solvent.runs.signals import SignalReader
 from solvent.store.leases import AGENTS, Heartbeat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from solvent.runs.embedded import EmbeddedRun
     from solvent.runs.journal import StoredJournal
     from solvent.runs.registry import RunRecord, State
     from solvent.runs.report import Report
@@ -103,6 +104,42 @@ class RecordedRun:
     def _rename(self, name: str) -> None:
         self.record = msgspec.structs.replace(self.record, run=name)
         self._shard.rename(name)
+
+    def embed(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any] | None,
+        *,
+        should_stop: Callable[[], bool] | None = None,
+        **options: Any,
+    ) -> EmbeddedRun:
+        """Return the run that this process executes, before it is opened; see `EmbeddedRun` for the options."""
+        from solvent.runs.embedded import EmbeddedRun
+
+        def must_stop() -> bool:
+            return self.should_stop() or (should_stop is not None and should_stop())
+
+        return EmbeddedRun(workflow, inputs, journal=self.journal, should_stop=must_stop, **options)
+
+    def execute(self, run: EmbeddedRun) -> Report:
+        """Execute the run, opening it first unless that was done, keep how it ended, and return its report."""
+        if self._heartbeat is None:
+            self.open()
+        report = run.run()
+        self.end(report)
+        return report
+
+    def give_up(self, error: BaseException) -> bool:
+        """Leave the run that an error has ended, or delete one that could not begin; return whether to resume it."""
+        if isinstance(error, RecordProblem | StoreError):
+            can_resume = error.code not in {"R402", "R404", "R408"}
+        else:
+            can_resume = isinstance(error, KeyboardInterrupt)
+            if self.is_new and isinstance(error, SolventError):
+                self.forget()
+                return False
+        self.leave()
+        return can_resume
 
     def open(self) -> None:
         """Continue from where it is, and see from now on whether somebody ends it."""
