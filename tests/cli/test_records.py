@@ -404,3 +404,34 @@ def test_prune_leaves_a_run_that_has_not_ended(folder: Path) -> None:
         == "0 runs, 0 blobs, 1 heartbeat of dead processes removed\n"
     )
     assert solvent("status", "r", "--format", "json", *STORE, cwd=folder).json["state"] == "interrupted"
+
+
+def test_status_lists_the_runs_that_are_asked_for(folder: Path) -> None:
+    """By state, workflow, age and number, alone or together; what means nothing beside a name is refused."""
+    killed(folder, *STORE)
+    go(folder)
+    for name in ("r1", "r2"):
+        assert finish(start(folder, "run", "flow.yaml", "--name", name, *STORE))[0] == 0
+
+    def listed(*words: str) -> list[str]:
+        found = solvent("status", *words, "--format", "json", *STORE, cwd=folder).json["runs"]
+        return [one["run"] for one in found]
+
+    assert listed("--state", "interrupted") == ["r"]
+    assert listed("--state", "interrupted", "--state", "done", "--last", "2") == ["r1", "r2"]
+    assert listed("--workflow", "flow", "--since", "1d") == ["r", "r1", "r2"]
+    assert listed("--workflow", "other") == listed("--since", "0s") == []
+    for words in (("r", "--last", "1"), ("--molecules",), ("--since", "soon")):
+        assert solvent("status", *words, *STORE, cwd=folder).code == 2
+
+
+def test_status_shows_the_molecules_of_a_run(folder: Path) -> None:
+    """They are what its journals have come to: a result, a call that has no answer, and a task that waits for it."""
+    killed(folder, *STORE)
+    shown = solvent("status", "r", "--molecules", *STORE, cwd=folder)
+    assert shown.out.splitlines() == [
+        'DST:"second":"third"',
+        'READY:"second":"hang":list(1)',
+        'RES:"first":1',
+        'WAIT:"third":1:"add":list(FROM:"second")',
+    ]

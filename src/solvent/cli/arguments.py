@@ -354,7 +354,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 def duration(text: str) -> float:
     """Read a duration, such as 30d, as seconds."""
-    value = _number(text[:-1]) * _UNITS.get(text[-1:], -1)
+    value = _number(text[:-1]) * _UNITS.get(text[-1:], float("nan"))
     if not 0 <= value < float("inf"):
         raise ArgumentTypeError(f"must be a duration, such as 90m, 12h, 30d or 2w, not `{text}`")
     return value

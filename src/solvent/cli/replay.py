@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         if options.trace and record.shards > 1:
             said = "the reactions of a run of several shards have no common order"
             raise AgentProblem("A107", said, hint="leave out --trace")
-        workflow, folder = _workflow(store, record, options.file)
+        workflow, folder = workflow_to_replay(store, record, options.file)
         report = Replay(store, record, workflow, folder=folder).run(Tracer() if options.trace else None)
         is_whole = report.error is None or report.error.code != "R407"
         had = report_of_run(store, record, workflow, view_of(store, record)) if record.has_ended else None
@@ -63,7 +63,7 @@ def parser() -> ArgumentParser:
     return parser
 
 
-def _workflow(store: Store, record: RunRecord, file: str | None) -> tuple[Workflow, Path | None]:
+def workflow_to_replay(store: Store, record: RunRecord, file: str | None) -> tuple[Workflow, Path | None]:
     """Return the workflow of a run, and the folder of its conditions: only its own file says what those are."""
     from solvent.cli.agent import offers_from
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.agent_runs import agent_as_json, write_agents
-from solvent.cli.arguments import add_format, add_store, parser_for
+from solvent.cli.arguments import add_format, add_store, at_least, duration, parser_for
 from solvent.cli.records import add_run, local_time, open_records, record_as_json, said_store
 from solvent.cli.render import counted, shortened, write, write_json
 from solvent.cli.secrecy import shown
 from solvent.cli.task_states import MARKS, STYLES
 from solvent.errors import StoreError
 from solvent.runs.holders import holder_of
+from solvent.errors import Misuse, StoreError
+from solvent.runs.holders import holder_of, status_of
 from solvent.runs.nodes.shared import HALTED, Board, runs_in
 from solvent.runs.projection import state_of, waits_of
 from solvent.runs.registry import find, is_name, list_runs, record_of
@@ -34,6 +37,9 @@ _MARKS = {**MARKS, "interrupted": "!"}
 _HINTS = {"stopped", "interrupted"}
 OPEN = "not over"
 """The state of a program that has not ended."""
+_STATES = (
+    "running", "stopped", "interrupted", "done", "failed", "cancelled", OPEN, "inert", "halted",
+)  # fmt: skip
 _DAMAGED = frozenset({"E406", "E407"})
 """Codes of unreadable records, and of records of another version."""
 
@@ -43,12 +49,13 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with open_records(options) as store:
         is_json = options.format == "json"
+        _refuse_odd(options)
         if options.waiting:
             _show_waiting(store, options)
             return 0
         if not options.run:
             damaged: dict[str, str] = {}
-            records, programs = list_runs(store, damaged), list_programs(store, damaged)
+            records, programs = _wanted(store, options, damaged)
             if is_json:
                 broken = [{"run": run, "state": "damaged", "text": why} for run, why in damaged.items()]
                 write_json({"runs": [*(record_as_json(store, one) for one in records), *programs, *broken]})
@@ -59,7 +66,10 @@ def main(arguments: list[str]) -> int:
         if program is not None:
             _show_program(program, options)
             return 0
-        _show(store, find(store, options.run), options)
+        if options.molecules:
+            _show_molecules(store, find(store, options.run), options)
+        else:
+            _show(store, find(store, options.run), options)
     return 0
 
 
@@ -69,13 +79,72 @@ def parser() -> ArgumentParser:
         "List the recorded runs, the latest last: of workflows, by one process or by agents, and of programs over "
         "nodes that are kept in a store. Or show one run, with its tasks, or its parts and who runs them."
     )
-    parser = parser_for("status", says, example="solvent status\n  solvent status pipeline-7k3q")
+    example = "solvent status\n  solvent status --state failed --since 7d\n  solvent status pipeline-7k3q --molecules"
+    parser = parser_for("status", says, example=example)
     add_run(parser, default="list all")
     says = "list the tasks that wait for people, of all runs or of RUN, and how to send their signals"
     parser.add_argument("--waiting", action="store_true", help=says)
+    says = f"list only runs in this state; may be given several times: {', '.join(_STATES)}"
+    parser.add_argument("--state", action="append", choices=_STATES, metavar="STATE", help=says)
+    parser.add_argument("--workflow", metavar="NAME", help="list only runs of this workflow or program")
+    says = "list only runs that began in this time: 90m, 12h, 30d, 2w"
+    parser.add_argument("--since", type=duration, metavar="AGE", help=says)
+    parser.add_argument("--last", type=at_least(1), metavar="N", help="list only the N runs that began last")
+    says = "show the molecules of the run as they stand, from its journals, without touching it"
+    parser.add_argument("--molecules", action="store_true", help=says)
+    says = "with --molecules: the file of the workflow, if its conditions are functions"
+    parser.add_argument("--file", metavar="WORKFLOW", help=says)
     add_store(parser)
     add_format(parser)
     return parser
+
+
+def _refuse_odd(options: Namespace) -> None:
+    """Refuse options that mean nothing beside each other."""
+    given = [name for name in ("state", "workflow", "since", "last") if getattr(options, name) is not None]
+    if options.run and given:
+        hint = f"solvent status --{given[0]} ... lists runs; solvent status {options.run} shows one"
+        raise Misuse("H313", f"`--{given[0]}` cannot be used with the name of a run", hint=hint)
+    if options.molecules and not options.run:
+        raise Misuse("H313", "`--molecules` needs the name of a run", hint="solvent status RUN --molecules")
+
+
+def _wanted(store: Store, options: Namespace, damaged: dict[str, str]) -> tuple[list[RunRecord], list[dict[str, Any]]]:
+    """Return the runs of workflows and of programs that are to be listed."""
+    records, programs = list_runs(store, damaged), list_programs(store, damaged)
+    after = 0.0 if options.since is None else time.time() - options.since
+    records = [one for one in records if options.workflow in {None, one.workflow} and one.created >= after]
+    programs = [one for one in programs if options.workflow in {None, one["program"]} and one["created"] >= after]
+    if options.state:
+        records = [one for one in records if status_of(store, one) in options.state]
+        programs = [one for one in programs if one["state"] in options.state]
+    if options.last is not None:
+        began = sorted([one.created for one in records] + [one["created"] for one in programs])[-options.last :]
+        records = [one for one in records if one.created >= began[0]]
+        programs = [one for one in programs if one["created"] >= began[0]]
+    return records, programs
+
+
+def _show_molecules(store: Store, record: RunRecord, options: Namespace) -> None:
+    """Show the solution of a run: the multiset that its shards share."""
+    from solvent.cli.replay import workflow_to_replay
+    from solvent.lang.printer import print_molecule
+    from solvent.runs.replay import Replay
+
+    workflow, folder = workflow_to_replay(store, record, options.file)
+    found = Replay(store, record, workflow, folder=folder).standing()
+    texts = [sorted(map(print_molecule, shard)) for shard in found.shards]
+    if options.format == "json":
+        write_json({"run": record.run, "state": status_of(store, record), "under_way": found.under_way,
+                    "shards": [{"shard": number, "molecules": some} for number, some in enumerate(texts)]})  # fmt: skip
+        return
+    for number, some in enumerate(texts):
+        if len(texts) > 1:
+            write((f"shard {number}", "bold"))
+        for text in some:
+            write("  " * (len(texts) > 1) + shortened(text))
+    if found.under_way:
+        write(f"{counted(found.under_way, 'molecule')} under way between shards")
 
 
 def _list(store: Store, records: list[RunRecord], programs: list[dict[str, Any]], damaged: dict[str, str]) -> None:

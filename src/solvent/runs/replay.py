@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.errors import LimitReached, ReactionFailed, RecordProblem
 from solvent.hocl.process_settings import deep_stack, few_collections
+from solvent.lang.rule import Rule
 from solvent.runs.calls import NoCaller
 from solvent.runs.closed_shards import merged, wanted_of
 from solvent.runs.events import MessagesReceived
@@ -22,11 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from solvent.lang.molecule import Molecule
     from solvent.runs.execution import Spectator
     from solvent.runs.registry import RunRecord
     from solvent.runs.report import Report
     from solvent.store import Record, Store
     from solvent.workflows.model import Workflow
+
+
+class Standing(NamedTuple):
+    """Where a run stands: the molecules of each shard but for the rules, and how many are under way between shards."""
+
+    shards: list[list[Molecule]]
+    under_way: int
 
 
 class Replay:
@@ -55,6 +64,19 @@ class Replay:
             shard.abandon()
             raise
         return shard
+
+    def standing(self) -> Standing:
+        """Return the molecules of all shards, as far as they are recorded; calls that are out are what they take."""
+        shards, sent, heard = [], 0, 0
+        with deep_stack(), few_collections():
+            for number in range(self._record.shards):
+                shard = self.shard(number)
+                shard.abandon()
+                shards.append([one for one in shard.solution if type(one) is not Rule])
+                assert shard.mailbox is not None
+                sent += shard.mailbox.sent.total()
+                heard += shard.mailbox.heard.total()
+        return Standing(shards, sent - heard)
 
     def film(self, number: int, spectator: Spectator) -> str:
         """Do a shard again; return where that ends, if it is not the end of the run."""
@@ -121,4 +143,4 @@ def read_messages(store: Store, run: str) -> Iterator[Record]:
         after = found[-1].position
 
 
-__all__ = ["Replay", "read_messages"]
+__all__ = ["Replay", "Standing", "read_messages"]
