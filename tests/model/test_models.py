@@ -11,7 +11,6 @@ from solvent_lab.checker.explore import Verdict, check
 from solvent_lab.models.capture import RING, paper
 from solvent_lab.models.token import variant
 from tests.model.pinned import CAUGHT, CAUGHT_SOAK, STATES, STATES_SOAK, TOKEN_STATES
-from tests.model.test_elmp_usual import WORLDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,9 +22,7 @@ def _rows(quick: Mapping[str, Any], soak: Mapping[str, Any]) -> Iterator[Paramet
     for table, marks in ((quick, ()), (soak, (pytest.mark.soak,))):
         for protocol, pinned in table.items():
             for name, value in pinned.items():
-                # Worlds in which steps are compared as well are exhausted in `test_elmp_usual`.
-                if table is not STATES or protocol != "elmp" or name not in WORLDS:
-                    yield pytest.param(protocol, name, value, marks=marks, id=f"{protocol}-{name}")
+                yield pytest.param(protocol, name, value, marks=marks, id=f"{protocol}-{name}")
 
 
 def _models(protocol: str) -> Any:

@@ -141,7 +141,7 @@ def test_company_in_bad_weather(seed: int) -> None:
         run.request(node, wish, after_ms=chance.uniform(0, 15_000))
     assert run.run(max_ms=100_000) is Ending.QUIET
     states = [state.inner for state in run.world.states]
-    assert all(type(state.phase) in (Idle, Out) and not state.seat.queue and not state.early for state in states)
+    assert all(type(state.phase) in (Idle, Out) and not state.queue and not state.early for state in states)
     assert guests.granted == sorted(guests.granted)
     assert len(guests.granted) >= 10
     assert run.counts.lost > 0

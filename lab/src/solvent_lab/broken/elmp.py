@@ -7,14 +7,14 @@ out what our machine does, one thing at a time; the last ones where data is fetc
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.protocols.elmp.messages import Climb, Done, Follow, Given, Lower, Won
-from solvent.protocols.elmp.process import Process
+from solvent.protocols.elmp import lock, process, tree
+from solvent.protocols.elmp.messages import Climb, Done, Follow, Given, Lower, Token, Won
 from solvent.protocols.elmp.state import Exiting, Idle, Out
-from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Granted, Leave, Request, Withdraw
+from solvent.protocols.elmp.vocabulary import Granted, Leave, Request, Withdraw
 from solvent.protocols.machine import Message, NodeId, Send
 from solvent_lab.checker.registry import Variants
 from solvent_lab.models.elmp_memory import BOTH_LEAVE, ONE_HOST, TWO_HOSTS
@@ -41,13 +41,13 @@ from solvent_lab.models.elmp_world import (
     together,
     with_data,
 )
+from solvent_lab.variants import variant
 
 if TYPE_CHECKING:
-    from solvent.protocols.elmp.holding import QueueMessage
-    from solvent.protocols.elmp.messages import Asking, Await, Ref, Relink, Rise, Token, Upper
-    from solvent.protocols.elmp.process import Elmp, SeatMessage
-    from solvent.protocols.elmp.state import ElmpState, Place, Swap, Use
-    from solvent.protocols.elmp.vocabulary import Fetched
+    from solvent.protocols.elmp.messages import Asking, Await, Ref, Relink, Rise, Upper
+    from solvent.protocols.elmp.process import SeatMessage
+    from solvent.protocols.elmp.state import ElmpState, Place, Step, Swap, Use
+    from solvent.protocols.elmp.vocabulary import Claim, Fetched
 
 BROKEN = Variants()
 
@@ -55,76 +55,76 @@ BROKEN = Variants()
 
 
 @BROKEN.add(elmp, THREE, [(1, Request())])
-class HandsOverNoChildren(Process):
+@variant(tree, "hand_down")
+def hands_over_no_children(hand_down: Any, now: Step, swap: Swap) -> None:
     """E1: the list of children is sent after it was emptied."""
-
-    def hand_down(self, swap: Swap) -> None:
-        self.children = {}
-        super().hand_down(swap)
+    now.state.children = ()
+    hand_down(now, swap)
 
 
 @BROKEN.add(elmp, THREE, [(1, Request())])
-class CircleOfParents(Process):
+@variant(tree, "hand_up")
+def circle_of_parents(hand_up: Any, now: Step, swap: Swap, upper: Upper) -> None:
     """E2: the root gets the requester's parent, which it is itself if they were neighbours."""
-
-    def hand_up(self, swap: Swap, upper: Upper) -> None:
-        parent = self.parent
-        super().hand_up(swap, upper)
-        for place, effect in enumerate(self.effects):
-            if isinstance(effect, Send) and isinstance(effect.message, Lower):
-                self.effects[place] = Send(effect.to, Lower(replace(effect.message.seat, parent=parent)))
+    parent = now.state.parent
+    hand_up(now, swap, upper)
+    for place, effect in enumerate(now.effects):
+        if isinstance(effect, Send) and isinstance(effect.message, Lower):
+            now.effects[place] = Send(effect.to, Lower(replace(effect.message.seat, parent=parent)))
 
 
 @BROKEN.add(elmp, THREAD, [(2, Request())])
-class KeepsTheOldChild(Process):
+@variant(tree, "on_rise")
+def keeps_the_old_child(on_rise: Any, now: Step, message: Rise) -> None:
     """E3: the requester's old parent does not hear that it has another child."""
-
-    def on_rise(self, message: Rise) -> None:
-        if message.place.requester == self.me:
-            super().on_rise(message)
-        else:
-            self.send(message.place.requester, message)
+    if message.place.requester == now.me:
+        on_rise(now, message)
+    else:
+        now.send(message.place.requester, message)
 
 
 @BROKEN.add(elmp, (*FOUR, 3, 2), [(0, Leave()), (2, Leave())])
-class KnowsItsNeighboursOnce(Process):
+@variant(tree, "on_follow")
+def knows_its_neighbours_once(on_follow: Any, now: Step, sender: NodeId, message: Follow) -> None:
     """E4: a process that leaves does not check again who its neighbours are."""
-
-    def on_follow(self, sender: NodeId, message: Follow) -> None:
-        parent = self.parent
-        super().on_follow(sender, message)
-        if self.departure is not None:
-            self.parent = parent
+    parent = now.state.parent
+    on_follow(now, sender, message)
+    if now.state.departure is not None:
+        now.state.parent = parent
 
 
 @BROKEN.add(elmp, THREAD, [(0, Leave()), (2, Request())])
-class HoldsItselfFirst(Process):
+@variant(tree, "begin_exit")
+def holds_itself_first(begin_exit: Any, now: Step) -> None:
     """E5: a process that leaves blocks requests while it waits for neighbours; a neighbour waits with a request."""
+    begin_exit(now)
+    state = now.state
+    if type(state.phase) is Idle and state.departure is not None and state.departure.heir is not None:
+        state.phase = Exiting()
 
-    def begin_exit(self) -> None:
-        super().begin_exit()
-        if type(self.phase) is Idle and self.departure is not None and self.departure.heir is not None:
-            self.phase = Exiting()
 
-    def on_standing(self, sender: NodeId) -> None:
-        self.phase = Idle()
-        super().on_standing(sender)
+@holds_itself_first.also(tree, "on_standing")
+def _(on_standing: Any, now: Step, sender: NodeId) -> None:
+    now.state.phase = Idle()
+    on_standing(now, sender)
 
 
 @BROKEN.add(elmp, THREE, [(1, Request()), (2, Request())])
-class OnlyIdleOnesFollow(Process):
+@variant(tree, "on_follow")
+def only_idle_ones_follow(on_follow: Any, now: Step, sender: NodeId, message: Follow) -> None:
     """E6: a child that is not idle gets no new parent before it is."""
+    if type(now.state.phase) is Idle:
+        on_follow(now, sender, message)
+    else:
+        now.state.early += ((sender, message),)
 
-    def on_follow(self, sender: NodeId, message: Follow) -> None:
-        if self.is_idle:
-            super().on_follow(sender, message)
-        else:
-            self.early += ((sender, message),)
 
-    def settle(self) -> None:
-        super().settle()
-        if self.is_idle and any(isinstance(message, Follow) for _, message in self.early):
-            self.replay()
+@only_idle_ones_follow.also(process, "settle")
+def _(settle: Any, now: Step) -> None:
+    settle(now)
+    if type(now.state.phase) is Idle and any(isinstance(message, Follow) for _, message in now.state.early):
+        now.has_settled = True
+        settle(now)
 
 
 class Refused(Message, frozen=True, gc=False):
@@ -135,277 +135,256 @@ class Refused(Message, frozen=True, gc=False):
 
 
 @BROKEN.add(endless, THREE, (2, Request()), wanting=(0, 1), outcome=Granted)
-class Refuses(Process):
+@variant(process, "on_seat_message")
+def refuses(on_seat_message: Any, now: Step, sender: NodeId, message: SeatMessage) -> None:
     """E7: a process that is not idle refuses a request, which begins again."""
+    if isinstance(message, Climb) and tree.has_child(now.state, sender) and type(now.state.phase) is not Idle:
+        for one in message.requests:
+            for node in one.path:
+                now.send(node, Refused(one.requester, one.number))
+    else:
+        on_seat_message(now, sender, message)
 
-    def on_seat_message(self, sender: NodeId, message: SeatMessage) -> None:
-        if isinstance(message, Climb) and sender in self.children and not self.is_idle:
-            for one in message.requests:
-                for node in one.path:
-                    self.send(node, Refused(one.requester, one.number))
-        else:
-            super().on_seat_message(sender, message)
 
-    def on_answer(self, sender: NodeId, message: Any) -> None:
-        if not isinstance(message, Refused):
-            super().on_answer(sender, message)
-        elif message.requester == self.me:
-            self.climb()
-        else:
-            self.let_go({(message.requester, message.number)})
+@refuses.also(process, "on_message")
+def _(on_message: Any, now: Step, sender: NodeId, message: Any) -> None:
+    if not isinstance(message, Refused):
+        on_message(now, sender, message)
+    elif message.requester == now.me:
+        tree.climb(now)
+    else:
+        tree.let_go(now, {(message.requester, message.number)})
 
 
 @BROKEN.add(with_data, THREE, [(1, Request()), (1, Leave())])
-class LeavesWithTheData(Process):
+@variant(tree, "may_leave")
+def leaves_with_the_data(may_leave: Any, state: ElmpState) -> bool:
     """E8: a process leaves before any other has fetched the data from it."""
-
-    def may_leave(self) -> bool:
-        keeps, self.keeps = self.keeps, None
-        may = super().may_leave()
-        self.keeps = keeps
-        return may
+    return bool(may_leave(replace(state, keeps=None)))
 
 
 @BROKEN.add(timed, THREE, [*ONCE, (1, Withdraw())])
-class WithdrawsAtOnce(Process):
+@variant(lock, "go_on")
+def withdraws_at_once(go_on: Any, now: Step, place: Place) -> None:
     """E9: a waiting claim is dropped without being taken out of the list."""
-
-    def go_on(self, place: Place) -> None:
-        super().go_on(place)
-        if place.handle is None and not place.has_token and place.turn:
-            self.remove(place.turn)
+    go_on(now, place)
+    if place.handle is None and not place.has_token and place.turn:
+        lock.remove(now, place.turn)
 
 
 @BROKEN.add(elmp, THREE, [(1, Request()), (2, Request())])
-class DoesNotWaitForChildren(Process):
+@variant(tree, "go_on_with_swap")
+def does_not_wait_for_children(go_on_with_swap: Any, now: Step) -> None:
     """E10: a seat is handed over while requests may be on their way to it."""
+    assert now.state.swap is not None
+    now.state.swap = replace(now.state.swap, waiting=frozenset())
+    go_on_with_swap(now)
 
-    def go_on_with_swap(self) -> None:
-        assert self.swap is not None
-        self.swap = replace(self.swap, waiting=frozenset())
-        super().go_on_with_swap()
 
-    def on_followed(self, sender: NodeId) -> None:
-        """Ignore it."""
+@does_not_wait_for_children.also(tree, "on_followed")
+def _(_on_followed: Any, _now: Step, _sender: NodeId) -> None:
+    """Ignore it."""
 
 
 @BROKEN.add(elmp, THREAD, [(3, join_at(2))], config=LAZY)
-class NeverRebuilds(Process):
+@variant(tree, "is_too_high")
+def never_rebuilds(_is_too_high: Any, _height: int, _weight: int, _slack: float) -> bool:
     """E11: the tree below a process may have any height."""
-
-    @classmethod
-    def of(cls, machine: Elmp, state: ElmpState) -> Self:
-        desk = super().of(machine, state)
-        desk.config = replace(desk.config, slack=1e9)
-        return desk
+    return False
 
 
 # --------------------------------------------------------------------------------------------------- what we left out
 
 
 @BROKEN.add(elmp, FOUR, [(0, Leave()), (1, Leave())], is_endless=True)
-class GivesWayToNobody(Process):
+@variant(tree, "must_wait")
+def gives_way_to_nobody(_must_wait: Any, _state: ElmpState, _sender: NodeId, _message: Any) -> bool:
     """Two neighbours that leave have no order: they change seats with each other for ever."""
-
-    def must_wait(self, _sender: NodeId, _message: Any) -> bool:
-        return False
+    return False
 
 
 @BROKEN.add(endless, THREAD, (2, Request()), wanting=(0, 1), outcome=Granted)
-class TakesTheNewestFirst(Process):
+@variant(process, "settle")
+def takes_the_newest_first(settle: Any, now: Step) -> None:
     """Queues are stacks: the oldest entry waits for ever if new ones keep coming."""
-
-    def settle(self) -> None:
-        self.queue.reverse()
-        super().settle()
-        self.queue.reverse()
+    now.state.queue = now.state.queue[::-1]
+    settle(now)
+    now.state.queue = now.state.queue[::-1]
 
 
 @BROKEN.add(timed, THREE, ONCE, config=SELDOM)
-class LastComeFirstServed(Process):
+@variant(tree, "enqueue_all")
+def last_come_first_served(enqueue_all: Any, now: Step, requests: tuple[Asking, ...]) -> None:
     """The root puts a new request before those that wait already."""
-
-    def enqueue_all(self, requests: tuple[Asking, ...]) -> None:
-        if len(self.places) == 1 and self.places[0].next is not None and len(requests) == 1:
-            (one,), mine = requests, self.places[0]
-            self.turns += 1
-            self.put(replace(mine, next=(one.requester, self.turns)))
-            given = Given(one.requester, one.number, one.path, self.turns, (self.me, mine.turn), mine.next)
-            self.send_down([given])
-        else:
-            super().enqueue_all(requests)
+    state = now.state
+    if len(state.places) == 1 and state.places[0].next is not None and len(requests) == 1:
+        (one,), mine = requests, state.places[0]
+        state.turns += 1
+        lock.put(now, replace(mine, next=(one.requester, state.turns)))
+        given = Given(one.requester, one.number, one.path, state.turns, (now.me, mine.turn), mine.next)
+        tree.send_down(now, [given])
+    else:
+        enqueue_all(now, requests)
 
 
 @BROKEN.add(elmp, THREE, [(1, Request())])
-class KeepsTheToken(Process):
+@variant(lock, "pass_on")
+def keeps_the_token(pass_on: Any, now: Step, place: Place) -> None:
     """A process that passes the token on keeps it as well."""
-
-    def pass_on(self, place: Place) -> None:
-        super().pass_on(place)
-        self.put(replace(place, has_token=True))
+    pass_on(now, place)
+    lock.put(now, replace(place, has_token=True))
 
 
 @BROKEN.add(timed, THREE, [(0, Request()), (1, Request()), (1, Withdraw())])
-class LosesTheToken(Process):
+@variant(lock, "on_token")
+def loses_the_token(on_token: Any, now: Step, message: Token) -> bool:
     """A withdrawn place does not pass the token on."""
-
-    def on_token(self, message: Token) -> None:
-        if self.known(message.turn).handle is not None:
-            super().on_token(message)
+    return lock.known_place(now, message.turn).handle is not None and on_token(now, message)
 
 
 @BROKEN.add(together, THREE, [(1, READS), (2, Request())])
-class WaitsForNobody(Process):
+@variant(lock, "wait")
+def waits_for_nobody(wait: Any, now: Step, place: Place, handle: int, claim: Claim) -> Use:
     """A claim is granted as soon as the token comes, whatever other claims are held."""
-
-    def wait(self, place: Place, handle: int, claim: Claim) -> Use:
-        return super().wait(replace(place, active=()), handle, claim)
+    use: Use = wait(now, replace(place, active=()), handle, claim)
+    return use
 
 
 @BROKEN.add(together, THREE, PARTS)
-class WaitsForThoseThatHold(Process):
+@variant(lock, "on_await")
+def waits_for_those_that_hold(on_await: Any, now: Step, message: Await) -> None:
     """A waiting claim reports that it is over, and a later one overtakes it."""
-
-    def on_await(self, message: Await) -> None:
-        (to, number), waiting = message.asker, [one for one in self.uses if not one.is_held and one.handle is not None]
-        over = tuple(one.number for one in waiting if one.number in message.uses)
-        if over:
-            self.send(to, Done(number, self.me, over, is_changed=False))
-        super().on_await(replace(message, uses=tuple(one for one in message.uses if one not in over)))
+    (to, number) = message.asker
+    waiting = [one for one in now.state.uses if not one.is_held and one.handle is not None]
+    over = tuple(one.number for one in waiting if one.number in message.uses)
+    if over:
+        now.send(to, Done(number, now.me, over, is_changed=False))
+    on_await(now, replace(message, uses=tuple(one for one in message.uses if one not in over)))
 
 
 @BROKEN.add(elmp, THREE, [(1, READS), (1, Leave()), (2, Request())], is_in_order=False)
-class LeavesWhileListed(Process):
+@variant(tree, "is_needed")
+def leaves_while_listed(_is_needed: Any, state: ElmpState) -> bool:
     """A process leaves although the token lists a claim of it, for which another process waits."""
+    return tree.has_data(state)
 
-    def is_needed(self) -> bool:
-        return self.keeps is not None or bool(self.uses)
 
-    def on_queue_message(self, message: QueueMessage) -> None:
-        if type(self.phase) is not Out:
-            super().on_queue_message(message)
+@leaves_while_listed.also(lock, "on_await")
+def _(on_await: Any, now: Step, message: Await) -> None:
+    if type(now.state.phase) is not Out:
+        on_await(now, message)
 
 
 @BROKEN.add(timed, THREE, [*ONCE, (1, Withdraw())])
-class ForgetsThePredecessor(Process):
+@variant(lock, "on_relink")
+def forgets_the_predecessor(on_relink: Any, now: Step, message: Relink) -> None:
     """The next process does not learn that one before it was passed over."""
-
-    def on_relink(self, message: Relink) -> None:
-        place = self.known(message.turn)
-        super().on_relink(message)
-        self.put(replace(place, is_unlinking=False))
+    place = lock.known_place(now, message.turn)
+    on_relink(now, message)
+    lock.put(now, replace(place, is_unlinking=False))
 
 
 @BROKEN.add(timed, THREE, ONCE)
-class ForgetsTheEnd(Process):
+@variant(lock, "append")
+def forgets_the_end(append: Any, now: Step, first: Ref, last: Ref) -> None:
     """The root does not record which process is the last."""
-
-    def append(self, first: Ref, last: Ref) -> None:
-        tail = self.tail
-        super().append(first, last)
-        self.tail = tail
+    tail = now.state.tail
+    append(now, first, last)
+    now.state.tail = tail
 
 
 @BROKEN.add(elmp, THREE, [(1, Request()), (2, Request())])
-class StaysRoot(Process):
+@variant(tree, "hand_down")
+def stays_root(hand_down: Any, now: Step, swap: Swap) -> None:
     """A process that has handed over the root's seat still gives turns."""
-
-    def hand_down(self, swap: Swap) -> None:
-        ranks, turns, tail = self.ranks, self.turns, self.tail
-        super().hand_down(swap)
-        self.ranks, self.turns, self.tail = ranks, turns, tail
+    state = now.state
+    ranks, turns, tail = state.ranks, state.turns, state.tail
+    hand_down(now, swap)
+    state.ranks, state.turns, state.tail = ranks, turns, tail
 
 
 @BROKEN.add(elmp, (None, 0, 1, 1), [(2, Request()), (4, join_at(3))], config=STRICT)
-class TellsOnlyTheRequester(Process):
+@variant(tree, "send_down")
+def tells_only_the_requester(_send_down: Any, now: Step, places: list[Given]) -> None:
     """News of a place goes straight to the requester, and the path is free before it has arrived."""
+    for one in places:
+        for node in one.path:
+            now.send(node, Won((one,)))
 
-    def send_down(self, places: list[Given]) -> None:
-        for one in places:
-            for node in one.path:
-                self.send(node, Won((one,)))
 
-    def on_won(self, message: Won) -> None:
-        mine = tuple(one for one in message.places if one.requester == self.me)
-        self.let_go({(one.requester, one.number) for one in message.places})
-        if mine:
-            super().on_won(Won(mine))
+@tells_only_the_requester.also(tree, "on_won")
+def _(on_won: Any, now: Step, message: Won) -> None:
+    mine = tuple(one for one in message.places if one.requester == now.me)
+    tree.let_go(now, {(one.requester, one.number) for one in message.places})
+    if mine:
+        on_won(now, Won(mine))
 
 
 @BROKEN.add(elmp, (None, 0, 0, 0), [(1, Request()), (4, join_at(2))], config=STAR_SELDOM)
-class IgnoresImpatience(Process):
+@variant(tree, "on_impatience")
+def ignores_impatience(_on_impatience: Any, _now: Step, _sender: NodeId) -> None:
     """A process that can no longer wait to hear of its place is not told of it."""
-
-    def on_impatience(self, _sender: NodeId) -> None:
-        """Do nothing."""
 
 
 @BROKEN.add(timed, FOUR, [(4, join_at(3)), (0, Request()), (2, Request())], config=STRICT)
-class GathersInSilence(Process):
+@variant(tree, "gather")
+def gathers_in_silence(gather: Any, now: Step, *, is_top: bool) -> None:
     """The tree is rebuilt before every process that has a place knows it."""
-
-    def gather(self, *, is_top: bool) -> None:
-        untold, self.untold = self.untold, ()
-        super().gather(is_top=is_top)
-        self.untold = untold
+    untold, now.state.untold = now.state.untold, ()
+    gather(now, is_top=is_top)
+    now.state.untold = untold
 
 
 @BROKEN.add(elmp, THREE, [(1, Request()), (1, Leave()), (2, Request())], user=Late, has_data=True, config=SELDOM)
-class GivesUpTheToken(Process):
+@variant(tree, "begin_request")
+def gives_up_the_token(begin_request: Any, now: Step, handle: int | None, *claim: Claim) -> None:
     """A process that needs the token to hand over the data lets itself be passed over, and asks again."""
-
-    def begin_request(self, handle: int | None, claim: Claim = WHOLE) -> None:
-        super().begin_request(handle, claim)
-        self.places = tuple(replace(one, is_kept=False) for one in self.places)
+    begin_request(now, handle, *claim)
+    now.state.places = tuple(replace(one, is_kept=False) for one in now.state.places)
 
 
 @BROKEN.add(timed, THREE, TWICE, config=STAR_FOURTH)
-class TakesOldNews(Process):
+@variant(lock, "appended")
+def takes_old_news(appended: Any, now: Step, given: Given) -> None:
     """News of an old place is taken for that of the current request."""
-
-    def appended(self, given: Given) -> None:
-        super().appended(replace(given, number=self.asks))
+    appended(now, replace(given, number=now.state.asks))
 
 
 @BROKEN.add(timed, STAR, [*ALL, (0, Withdraw())], config=STAR_SELDOM)
-class KeepsTheTrailToItself(Process):
+@variant(lock, "go_on")
+def keeps_the_trail_to_itself(go_on: Any, now: Step, place: Place) -> None:
     """The root gives up its place, and the processes behind the next one never hear of their places."""
-
-    def go_on(self, place: Place) -> None:
-        untold, self.untold = self.untold, ()
-        super().go_on(place)
-        self.untold = untold or self.untold
+    untold, now.state.untold = now.state.untold, ()
+    go_on(now, place)
+    now.state.untold = untold or now.state.untold
 
 
 @BROKEN.add(timed, STAR, [*ALL, (2, Leave())], config=STAR_SELDOM)
-class TrustsTheTrail(Process):
+@variant(lock, "on_token")
+def trusts_the_trail(on_token: Any, now: Step, message: Token) -> bool:
     """The token goes where the root sent it, even if that process has been passed over since."""
-
-    def on_token(self, message: Token) -> None:
-        if message.trail:
-            self.put(replace(self.known(message.turn), next=None))
-        super().on_token(message)
+    if message.trail:
+        lock.put(now, replace(lock.known_place(now, message.turn), next=None))
+    return bool(on_token(now, message))
 
 
 @BROKEN.add(ONE_HOST, is_stopped=False, is_merged=True)
-class MergesFirst(Process):
+@variant(lock, "on_fetched")
+def merges_first(on_fetched: Any, now: Step, fetched: Fetched) -> None:
     """A process entrusted with the data merges all parts first; the result counts if the token is still there."""
-
-    def on_fetched(self, fetched: Fetched) -> None:
-        super().on_fetched(fetched)
-        for place in self.places:
-            data = place.data
-            if data is not None and data.parts:
-                self.put(replace(place, data=replace(data, version=data.version + 1, parts=())))
+    on_fetched(now, fetched)
+    for place in now.state.places:
+        data = place.data
+        if data is not None and data.parts:
+            lock.put(now, replace(place, data=replace(data, version=data.version + 1, parts=())))
 
 
 @BROKEN.add(BOTH_LEAVE)
-class TakesAnyWord(Process):
+@variant(lock, "on_fetched")
+def takes_any_word(on_fetched: Any, now: Step, fetched: Fetched) -> None:
     """What was fetched of a version counts for any claim that holds now."""
-
-    def on_fetched(self, fetched: Fetched) -> None:
-        held = [use.number for use in self.uses if use.is_held and use.claim.is_plain]
-        super().on_fetched(replace(fetched, use=held[0] if held else 0))
+    held = [use.number for use in now.state.uses if use.is_held and use.claim.is_plain]
+    on_fetched(now, replace(fetched, use=held[0] if held else 0))
 
 
 BROKEN["fetches-on"] = partial(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.messages import Token
-from solvent.protocols.elmp.process import Process
 from solvent.protocols.elmp.state import ENTRUSTED
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Fetched, Leave, Release, Request, Source
 from solvent.protocols.machine import Answered, Ask, NodeId, Report, Value
@@ -169,7 +168,6 @@ def with_memory(
     *,
     hosts: Sequence[int],
     holder: int = 0,
-    machine: type[Process] = Process,
     is_stopped: bool = True,
     is_merged: bool = False,
     title: str = "",
@@ -181,7 +179,6 @@ def with_memory(
         requests,
         config=SELDOM,
         user=Mindful,
-        machine=machine,
         has_data=True,
         holder=holder,
         is_in_order=False,

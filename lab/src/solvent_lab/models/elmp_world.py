@@ -27,7 +27,7 @@ from solvent.protocols.elmp.messages import (
     Unlink,
     Unlinked,
 )
-from solvent.protocols.elmp.process import Elmp, Process
+from solvent.protocols.elmp.process import Elmp
 from solvent.protocols.elmp.state import Busy, ElmpConfig, ElmpState, Idle, Out, Place, Requesting
 from solvent.protocols.elmp.state import Use as HeldUse
 from solvent.protocols.elmp.vocabulary import (
@@ -225,7 +225,7 @@ def nobody_asks_again_and_again(limit: int) -> Callable[[World], str | None]:
     """Whoever wants something takes a few turns for it at most, however long others take."""
 
     def nobody_asks_again_and_again(world: World) -> str | None:
-        turns = max(state.seat.turns for state in world.states)
+        turns = max(state.turns for state in world.states)
         return f"there are {turns} turns" if turns > limit else None
 
     return nobody_asks_again_and_again
@@ -260,11 +260,10 @@ def is_idle(state: ElmpState) -> bool:
 
 _MAX_NUMBERS = 3
 """At most two requests of a process are known anywhere."""
-_TURNS: dict[type, str] = {
-    **dict.fromkeys((Place, HeldUse, Given, Token, Link, Unlink, Unlinked, Relink, Relinked), "turn"),
-    Seat: "turns",
-    Requesting: "turn",
-    ElmpState: "latest",
+_TURNS: dict[type, tuple[str, ...]] = {
+    **dict.fromkeys((Place, HeldUse, Given, Token, Link, Unlink, Unlinked, Relink, Relinked, Requesting), ("turn",)),
+    Seat: ("turns",),
+    ElmpState: ("turns", "latest"),
 }
 _REFS: dict[type, tuple[str, ...]] = {
     Place: ("predecessor", "next"),
@@ -273,6 +272,7 @@ _REFS: dict[type, tuple[str, ...]] = {
     Unlink: ("gone", "next"),
     Relink: ("predecessor",),
     Seat: ("tail",),
+    ElmpState: ("tail",),
     Surrender: ("place",),
 }
 _NUMBERS: dict[type, tuple[str, int]] = {
@@ -289,8 +289,8 @@ def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
         return value
     kind = type(value)
     changed: dict[str, Any] = {}
-    if kind in _TURNS:
-        changed[_TURNS[kind]] = rename(getattr(value, _TURNS[kind]))
+    for name in _TURNS.get(kind, ()):
+        changed[name] = rename(getattr(value, name))
     for name in _REFS.get(kind, ()):
         ref = getattr(value, name)
         changed[name] = None if ref is None else (ref[0], rename(ref[1]))
@@ -327,7 +327,6 @@ def elmp(
     *,
     config: ElmpConfig = USUAL,
     user: type[User] = Instant,
-    machine: type[Process] = Process,
     has_data: bool = False,
     holder: int = 0,
     is_endless: bool = False,
@@ -343,7 +342,7 @@ def elmp(
     outside = sum(isinstance(wanted, Join) for _, wanted in requests)
     machines = _machines(parents, outside, config=config, data=data)
     return Model(
-        machines=tuple(_with(one, user, machine) for one in machines),
+        machines=tuple(_with(one, user) for one in machines),
         title=title,
         answers=_answer,
         asking=AskingMode.MEANWHILE,
@@ -375,14 +374,13 @@ def endless(
     wanting: Sequence[int],
     outcome: type,
     config: ElmpConfig = USUAL,
-    machine: type[Process] = Process,
     title: str = "",
 ) -> Model:
     """Build a world in which some request again and again, and one process wants something else: it must get it."""
     node, wanted = request
     machines = _machines(parents, int(isinstance(wanted, Join)), config=config)
     return Model(
-        machines=tuple(_with(one, Endless if one.node in wanting else User, machine) for one in machines),
+        machines=tuple(_with(one, Endless if one.node in wanting else User) for one in machines),
         title=title,
         answers=_answer,
         asking=AskingMode.MEANWHILE,
@@ -404,11 +402,9 @@ def _machines(
     return found + [Elmp(NodeId(len(parents) + node), config) for node in range(outside)]
 
 
-def _with(process: Elmp, user: type[User], machine: type[Process]) -> Elmp:
-    """Return a process with a user, and with a machine that is perhaps broken."""
-    one = user(process.node, process.config, seat=process.seat, rank=process.rank, data=process.data)
-    one.desk = machine
-    return one
+def _with(process: Elmp, user: type[User]) -> Elmp:
+    """Return a process with a user."""
+    return user(process.node, process.config, seat=process.seat, rank=process.rank, data=process.data)
 
 
 def _safety(config: ElmpConfig) -> tuple[Callable[[World], str | None], ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.elmp.process import seats
+from solvent.protocols.elmp.process import seated, seats
 from solvent.protocols.elmp.state import ElmpState, Idle, Out, Place
 from solvent.protocols.elmp.vocabulary import (
     Claim,
@@ -390,7 +390,7 @@ def _parts(opened: Sequence[int], config: SpaceConfig, data: Data | None = None)
         places = (Place(1, None, has_token=True, data=data),) if node == 0 else ()
         kept = data if data is not None and data.holder == node else None
         keeps = None if kept is None else kept.version
-        found[node] = ElmpState(Idle(), seat, rank, places=places, keeps=keeps, stored=kept)
+        found[node] = seated(seat, rank, places=places, keeps=keeps, stored=kept)
     return found
 
 

@@ -228,7 +228,7 @@ def simulate(setup: Setup, seed: int) -> Outcome:
     if ending is not Ending.QUIET or users.done < setup.count:
         raise NothingHappens("P404", f"{users.done} of {setup.count} operations are done, and nothing happens any more")
     states: list[ElmpState] = run.states
-    root = next(state.seat for state in states if state.seat.ranks)
+    root = next(state for state in states if state.ranks)
     served = [users.served[NodeId(node)] for node in range(setup.processes)]
     return Outcome(
         operations=users.done,

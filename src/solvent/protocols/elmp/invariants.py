@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from solvent.protocols.elmp.balance import is_too_high
 from solvent.protocols.elmp.messages import (
     Agreed,
     Done,
@@ -34,6 +33,7 @@ from solvent.protocols.elmp.messages import (
     Won,
 )
 from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Joining, Out, Place
+from solvent.protocols.elmp.tree import is_too_high, size_of
 from solvent.protocols.machine import NodeId
 
 
@@ -140,7 +140,7 @@ def who_is_asked_takes_part(scene: Scene) -> str | None:
 def _places(scene: Scene) -> dict[Ref, Place]:
     """Give all places; also of who has not been told of it, as far as the root knows it."""
     places = {(NodeId(node), place.turn): place for node, state in enumerate(scene.states) for place in state.places}
-    for one in [one for state in scene.states for one in state.seat.untold]:
+    for one in [one for state in scene.states for one in state.untold]:
         ref = one.requester, one.turn
         if (one.requester, 0) in places and scene.states[one.requester].asks == one.number:
             place = places.pop((one.requester, 0))
@@ -236,16 +236,16 @@ def the_root_knows_the_last(scene: Scene) -> str | None:
         return None
     last = [ref for ref, place in _places(scene).items() if place.is_last]
     for node, state in enumerate(scene.states):
-        if not state.seat.ranks:
+        if not state.ranks:
             continue
-        if [state.seat.tail] != last:
-            return f"{node} is the root and believes {state.seat.tail} to be the last, and that is {last}"
+        if [state.tail] != last:
+            return f"{node} is the root and believes {state.tail} to be the last, and that is {last}"
     return None
 
 
 def there_is_one_root(scene: Scene) -> str | None:
     """One process, or one seat on its way, gives ranks and turns."""
-    roots = [node for node, state in enumerate(scene.states) if state.seat.ranks]
+    roots = [node for node, state in enumerate(scene.states) if state.ranks]
     roots += [to for to, message in scene.under_way if isinstance(message, Upper) and message.seat.ranks]
     if len(roots) > 1:
         return f"there are roots {roots}"
@@ -265,7 +265,7 @@ def the_tree_hangs_together(scene: Scene) -> str | None:
 
     for node in members:
         state = scene.states[node]
-        join(node, _named(state.seat) | ({state.swap.other} if state.swap is not None else set()))
+        join(node, _named(state) | ({state.swap.other} if state.swap is not None else set()))
     for to, message in scene.under_way:
         if isinstance(message, Upper | Lower):
             join(to, _named(message.seat))
@@ -281,7 +281,7 @@ def the_tree_hangs_together(scene: Scene) -> str | None:
     return f"{lost} cannot be reached from {members[0]}" if lost else None
 
 
-def _named(seat: Seat) -> set[NodeId]:
+def _named(seat: ElmpState | Seat) -> set[NodeId]:
     found = {child[0] for child in seat.children}
     return found if seat.parent is None else found | {seat.parent}
 
@@ -294,7 +294,7 @@ def the_tree_is_whole(scene: Scene) -> str | None:
     coming = {to for _, to, message in scene.messages if isinstance(message, Welcome)}
     parents: dict[NodeId, NodeId] = {}
     for node in members:
-        children = [child[0] for child in states[node].seat.children]
+        children = [child[0] for child in states[node].children]
         if len(children) > scene.config.order:
             return f"{node} has {len(children)} children"
         for child in children:
@@ -302,8 +302,8 @@ def the_tree_is_whole(scene: Scene) -> str | None:
                 return f"{child} is a child of {parents[child]} and of {node}"
             parents[child] = node
     for node in members:
-        if parents.get(node) != states[node].seat.parent:
-            return f"{node} has parent {states[node].seat.parent} and is a child of {parents.get(node)}"
+        if parents.get(node) != states[node].parent:
+            return f"{node} has parent {states[node].parent} and is a child of {parents.get(node)}"
     strangers = [child for child in parents if child not in members and child not in coming]
     if strangers:
         return f"{strangers} have a seat and take no part"
@@ -313,12 +313,12 @@ def the_tree_is_whole(scene: Scene) -> str | None:
 def _cycle(scene: Scene, members: list[NodeId]) -> str | None:
     for node in members:
         seen = {node}
-        here = scene.states[node].seat.parent
+        here = scene.states[node].parent
         while here is not None:
             if here in seen:
                 return f"the parents of {node} lead in a circle"
             seen.add(here)
-            here = scene.states[here].seat.parent
+            here = scene.states[here].parent
     return None
 
 
@@ -328,15 +328,12 @@ def at_rest_sizes_are_known(scene: Scene) -> str | None:
         return None
     states = scene.states
     for node in scene.members:
-        seat = states[node].seat
-        size = (
-            1 + max((child[1] for child in seat.children), default=-1),
-            1 + sum(child[2] for child in seat.children),
-        )
+        state = states[node]
+        size = size_of(state.children)
         if is_too_high(*size, scene.config.slack):
             return f"the tree below {node} has height {size[0]} and weight {size[1]}"
-        if seat.parent is not None:
-            known = {child[0]: child[1:] for child in states[seat.parent].seat.children}.get(node)
+        if state.parent is not None:
+            known = {child[0]: child[1:] for child in states[state.parent].children}.get(node)
             if known != size:
                 return f"{node} has height and weight {size}, and its parent knows {known}"
     return None

@@ -5,16 +5,18 @@ tree leads every request to the root, which is the last of those who wait; the q
 over them; the token goes along it. Processes join and leave at any time, and the tree is kept low, so that everything
 costs a number of messages that grows as the logarithm of the number of processes.
 
-Here events are handed to those who know what to do with them: see `desk` for who they are, and
-docs/explanation/elmp.md for what was read into the paper and what was changed. Messages must arrive once and in the
-order they were sent on each channel, as within a `Linked`. Crashes are not dealt with here.
+Here every event is handed to the function that takes it: in `lock` (queue, token, claims) or in `tree` (seats). What
+was read into the paper and what was changed: docs/explanation/elmp.md. Messages must arrive once and in the order they
+were sent on each channel, as within a `Linked`. Crashes are not dealt with here.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
-from solvent.protocols.elmp.balance import Balancing, arranged
+from msgspec.structs import replace
+
+from solvent.protocols.elmp import lock, tree
 from solvent.protocols.elmp.messages import (
     Adopt,
     Agreed,
@@ -22,6 +24,7 @@ from solvent.protocols.elmp.messages import (
     Await,
     Climb,
     Done,
+    ElmpMessage,
     Enter,
     Exchange,
     Follow,
@@ -55,214 +58,29 @@ from solvent.protocols.elmp.messages import (
     Welcome,
     Won,
 )
-from solvent.protocols.elmp.state import Blocked, ElmpConfig, ElmpState, ElmpStep, Idle, Joining, Out, Place, Requesting
-from solvent.protocols.elmp.usual import USUAL
+from solvent.protocols.elmp.state import (
+    Blocked,
+    ElmpConfig,
+    ElmpState,
+    ElmpStep,
+    Idle,
+    Joining,
+    Out,
+    Place,
+    Requesting,
+    Step,
+)
 from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Stored, Withdraw
 from solvent.protocols.machine import Event, NodeId, Received, Requested, TimerFired
 
-_OF_QUEUE = frozenset((Token, Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked))
-_OF_SEAT = frozenset((Climb, Stand, Leaving, Enter, Adopt, Attach, Surrender, Resized))
-_FROM_CHILDREN = frozenset((Climb, Leaving, Resized))
-_TO_NEWCOMERS = (Ranked, Welcome, Unknown)
 SeatMessage: TypeAlias = Climb | Stand | Leaving | Enter | Adopt | Attach | Surrender | Resized
-
-
-class Process(Balancing):
-    """One step of a process."""
-
-    def on_event(self, event: Event) -> None:
-        """Take one event."""
-        # Questions of type are asked in the quickest way here and below: every message passes them.
-        kind = type(event)
-        if kind is Received:
-            self.on_message(event.sender, event.message)  # type: ignore[union-attr]
-        elif kind is Requested:
-            self.on_requested(event.request)  # type: ignore[union-attr]
-        elif kind is TimerFired:
-            self.on_timer(event.name)  # type: ignore[union-attr]
-        self.settle()
-
-    def on_requested(self, request: Any) -> None:
-        """Do what the user wants."""
-        match request:
-            case Request():
-                self.on_request(request)
-            case Withdraw(handle):
-                self.on_withdraw(handle)
-            case Release(handle, data):
-                self.on_release(handle, data)
-            case Fetched():
-                self.on_fetched(request)
-            case Stored(data):
-                self.store(data)
-            case Join(known):
-                self.on_join(known)
-            case Leave():
-                self.on_leave()
-
-    # --------------------------------------------------------------------------------------------------- messages
-
-    def on_message(self, sender: NodeId, message: Any) -> None:
-        """Take a message, or keep it for later."""
-        kind = type(message)
-        if kind in _OF_QUEUE:
-            self.on_queue_message(message)
-        elif type(self.phase) is Out or type(self.phase) is Joining:
-            self.on_outside(sender, message)
-        elif kind is Hello:
-            self.on_message(sender, Enter(sender))
-        elif self.gathering is not None and not self.is_for_gathering(sender, message):
-            return
-        elif kind in _OF_SEAT:
-            self.on_seat_message(sender, message)
-        else:
-            self.on_answer(sender, message)
-
-    def on_outside(self, sender: NodeId, message: Any) -> None:
-        """Take what comes to a process that takes no part (yet, or any more)."""
-        if isinstance(message, _TO_NEWCOMERS):
-            self.on_newcomer_message(sender, message)
-        elif isinstance(message, Hello):
-            self.send(sender, Unknown())
-        elif isinstance(message, Enter | Adopt | Attach):
-            self.send(message.newcomer, Unknown())
-
-    def is_for_gathering(self, sender: NodeId, message: Any) -> bool:
-        """Take apart what comes while the tree is built anew: what to take now, what to forget, what to keep."""
-        gathering = self.gathering
-        assert gathering is not None
-        if isinstance(message, Gathered | Seated | Freed):
-            return True
-        if sender in gathering.waiting:
-            # Said before it knew: it will begin again. These do not.
-            if isinstance(message, Enter | Surrender):
-                self.early += ((sender, message),)
-            return False
-        if gathering.is_top:
-            # It keeps its own seat, and what waits there.
-            return True
-        self.early += ((sender, message),)
-        return False
-
-    def on_seat_message(self, sender: NodeId, message: SeatMessage) -> None:
-        """Queue what is said to who has this seat; if that changes, it goes with the old one or waits for the new."""
-        is_impatience = isinstance(message, Climb) and not message.requests
-        if self.swap is not None and sender == self.swap.other and (is_impatience or isinstance(message, Resized)):
-            # Of the lower seat, when its occupant still was a child: what it told goes with the seats.
-            return
-        is_strange = type(message) in _FROM_CHILDREN and not self.has_child(sender)
-        if is_impatience and is_strange and self.swap is None and type(self.phase) not in (Requesting, Blocked):
-            # From a former child; it has heard of its place, and this process is not about to have another seat.
-            return
-        if is_strange or (self.swap is not None and sender not in self.swap.waiting):
-            # From a child of the seat that this process is going to have, perhaps without having heard of it yet.
-            self.early += ((sender, message),)
-        elif isinstance(message, Resized):
-            self.on_resized(sender, message)
-        elif is_impatience:
-            self.on_impatience(sender)
-        else:
-            self.queue.append((sender, message))
-            self.consider_standing()
-
-    def on_answer(self, sender: NodeId, message: Any) -> None:
-        """Take what is part of something under way."""
-        match message:
-            case Won():
-                self.on_won(message)
-            case Rise():
-                self.on_rise(message)
-            case Follow():
-                self.on_follow(sender, message)
-            case Followed():
-                self.on_followed(sender)
-            case Upper():
-                self.on_upper(sender, message)
-            case Lower():
-                self.on_lower(message)
-            case Freed():
-                self.on_freed(message)
-            case Standing():
-                self.on_standing(sender)
-            case Agreed():
-                self.on_agreed()
-            case Exchange():
-                self.begin_swap(sender, is_upper=False)
-            case Settled():
-                self.on_settled(sender)
-            case Gathered():
-                self.on_gathered(sender, message)
-            case Seated():
-                self.on_seated(message)
-            case Gather() if self.is_amid_exchange():
-                self.early += ((sender, message),)
-            case Gather():
-                self.on_gather(sender)
-
-    def is_amid_exchange(self) -> bool:
-        """Whether this process changes seats or builds the tree anew, or a child changes seats; it is soon over."""
-        if self.swap is not None or self.gathering is not None:
-            return True
-        return type(self.phase) is Blocked and self.phase.by != self.parent
-
-    # ------------------------------------------------------------------------------------------------- what waits
-
-    def settle(self) -> None:
-        """Take what waits, one after the other, while there is nothing else to do."""
-        while True:
-            if self.is_reshaped:
-                self.consider_shape()
-            if self.departure is not None:
-                self.consider_leaving()
-            if type(self.phase) is not Idle:
-                self.consider_waiting()
-                return
-            if not self.queue:
-                return
-            # Nobody has to wait for who does not want to leave.
-            is_free = self.departure is None
-            first = self.queue[0] if is_free else next((one for one in self.queue if not self.must_wait(*one)), None)
-            if first is None:
-                return
-            self.queue.remove(first)
-            self.take(*first)
-
-    def take(self, sender: NodeId, message: Climb | Stand | Leaving | Enter | Adopt | Attach | Surrender | Own) -> None:
-        """Take the next in the queue."""
-        # In the order in which they come most.
-        match message:
-            case Own("request", handle, claim):
-                self.begin_request(handle, claim)
-            case Climb():
-                self.on_climb(message)
-            case Stand():
-                self.on_stand(sender)
-            case Leaving():
-                self.on_leaving(sender, message)
-            case Enter():
-                self.on_enter(message)
-            case Adopt(newcomer, rank):
-                # The parent has counted it.
-                self.told = (self.told[0], self.told[1] + 1)
-                self.find_seat(newcomer, rank)
-            case Attach(newcomer, rank):
-                self.find_seat(newcomer, rank)
-            case Surrender():
-                self.on_surrender(message)
-            case Own("climb"):
-                self.climb()
-            case Own("exit"):
-                self.begin_exit()
-            case Own("keep"):
-                self.begin_keeping()
-            case Own():
-                self.begin_rebuilding()
+_AT_ANY_TIME = frozenset((Token, Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked))
+"""What concerns the queue."""
+Wanted: TypeAlias = Request | Withdraw | Release | Fetched | Stored | Join | Leave
 
 
 class Elmp:
     """One process; `seat` and `rank` are those it begins with, if it takes part from the beginning."""
-
-    desk: type[Process] = Process
 
     def __init__(
         self,
@@ -283,36 +101,266 @@ class Elmp:
         """Begin; the root has the token."""
         del saved, life
         if self.seat is None:
-            return ElmpState(Out(), Seat(None)), ()
+            return ElmpState(Out()), ()
         keeps = self.data.version if self.data is not None and self.data.holder == self.node else None
         places = (Place(1, None, has_token=True, data=self.data),) if self.seat.parent is None else ()
         stored = self.data if keeps is not None else None
-        return ElmpState(Idle(), self.seat, self.rank, places=places, keeps=keeps, stored=stored), ()
+        return seated(self.seat, self.rank, places=places, keeps=keeps, stored=stored), ()
 
     def step(self, state: ElmpState, event: Event) -> ElmpStep:
         """Take one event."""
-        kind = type(event)
-        if self.desk is Process and (kind is Received or kind is Requested):
-            what = event.message if kind is Received else event.request  # type: ignore[union-attr]
-            usual = USUAL.get(type(what))
-            if usual is not None:
-                made = usual(self.node, self.config, state, what)
-                if made is not None:
-                    return made
-        desk = self.desk.of(self, state)
-        desk.on_event(event)
-        return desk.finish()
+        now = Step(self.node, self.config, replace(state), [])
+        # Patterns take no fields, and what comes most is first, here and below: either costs much.
+        match event:
+            case Received():
+                on_message(now, event.sender, event.message)
+            case Requested():
+                on_requested(now, event.request)
+            case TimerFired():
+                lock.on_timer(now, event.name)
+        settle(now)
+        return now.state, tuple(now.effects)
+
+
+def seated(seat: Seat, rank: int, **known: Any) -> ElmpState:
+    """Return the state of an idle process on a seat."""
+    state = ElmpState(Idle(), rank=rank, **known)
+    tree.sit(state, seat)
+    return state
 
 
 def seats(nodes: tuple[NodeId, ...], order: int) -> dict[NodeId, Seat]:
-    """Give each of some processes its seat in the lowest tree; the first is the root, and ranks are as in the order."""
+    """Return the seat of each process in the lowest tree: the first is the root, and ranks are as in the order."""
     found = {}
-    for node, (parent, children) in zip(nodes, arranged(nodes, order), strict=True):
-        height = 1 + max((child[1] for child in children), default=-1)
-        told = (height, 1 + sum(child[2] for child in children))
+    for node, (parent, children) in zip(nodes, tree.arranged(nodes, order), strict=True):
         root = (len(nodes), 1, (node, 1)) if parent is None else (0, 0, None)
-        found[node] = Seat(parent, children, told, (), *root)
+        found[node] = Seat(parent, children, tree.size_of(children), (), *root)
     return found
 
 
-__all__ = ["Elmp", "Process", "SeatMessage", "seats"]
+def on_requested(now: Step, request: Wanted) -> None:
+    """Do what the user wants."""
+    match request:
+        case Request():
+            tree.on_request(now, request)
+        case Release():
+            lock.on_release(now, request.handle, request.data)
+        case Withdraw():
+            lock.on_withdraw(now, request.handle)
+        case Fetched():
+            lock.on_fetched(now, request)
+        case Stored():
+            lock.store(now, request.data)
+        case Join():
+            tree.on_join(now, request.known)
+        case Leave():
+            tree.on_leave(now)
+        case _:
+            assert_never(request)
+
+
+def on_message(now: Step, sender: NodeId, message: ElmpMessage) -> None:
+    """Take a message, or keep it for later."""
+    state = now.state
+    if type(message) not in _AT_ANY_TIME and not is_for_now(now, sender, message):
+        return
+    match message:
+        case Token():
+            if lock.on_token(now, message):
+                tree.be_idle(now)
+        case Climb() | Stand() | Leaving() | Enter() | Adopt() | Attach() | Surrender() | Resized():
+            on_seat_message(now, sender, message)
+        case Hello():
+            on_message(now, sender, Enter(sender))
+        # Requests, and two that change seats.
+        case Won():
+            tree.on_won(now, message)
+        case Rise():
+            tree.on_rise(now, message)
+        case Follow():
+            tree.on_follow(now, sender, message)
+        case Followed():
+            tree.on_followed(now, sender)
+        case Upper():
+            tree.on_upper(now, sender, message)
+        case Lower():
+            tree.on_lower(now, message)
+        case Freed():
+            tree.let_go(now, {(message.requester, message.number)})
+        # Departures, and the balance of the tree.
+        case Standing():
+            tree.on_standing(now, sender)
+        case Agreed():
+            tree.on_agreed(now)
+        case Exchange():
+            tree.begin_swap(now, sender, is_upper=False)
+        case Settled():
+            tree.on_settled(now, sender)
+        case Gather() if is_amid_exchange(state):
+            state.early = (*state.early, (sender, message))
+        case Gather():
+            tree.on_gather(now, sender)
+        case Gathered():
+            tree.on_gathered(now, sender, message)
+        case Seated():
+            tree.on_seated(now, message)
+        # The queue, and claims that are held together.
+        case Link():
+            lock.on_link(now, message)
+        case Await():
+            lock.on_await(now, message)
+        case Done():
+            lock.on_done(now, message)
+        case Superseded():
+            lock.on_superseded(now, message)
+        case Taken():
+            lock.on_taken(now, message)
+        case Unlink():
+            lock.on_unlink(now, message)
+        case Unlinked():
+            lock.on_unlinked(now, message)
+        case Relink():
+            lock.on_relink(now, message)
+        case Relinked():
+            lock.on_relinked(now, message)
+        case Ranked() | Welcome() | Unknown():
+            # Of an attempt to join that is over.
+            return
+        case _:
+            assert_never(message)
+
+
+def is_for_now(now: Step, sender: NodeId, message: ElmpMessage) -> bool:
+    """Return whether a message of the tree is to be taken; if not, it is taken care of."""
+    state = now.state
+    if type(state.phase) is Out or type(state.phase) is Joining:
+        tree.on_outside(now, sender, message)
+        return False
+    return state.gathering is None or type(message) is Hello or is_for_gathering(now, sender, message)
+
+
+def is_for_gathering(now: Step, sender: NodeId, message: ElmpMessage) -> bool:
+    """Return whether to take a message while the tree is built anew; keep or forget the others."""
+    state = now.state
+    gathering = state.gathering
+    assert gathering is not None
+    if isinstance(message, Gathered | Seated | Freed):
+        return True
+    if sender in gathering.waiting:
+        # Said before it knew: it will begin again. These do not.
+        if isinstance(message, Enter | Surrender):
+            state.early = (*state.early, (sender, message))
+        return False
+    if gathering.is_top:
+        # It keeps its own seat, and what waits there.
+        return True
+    state.early = (*state.early, (sender, message))
+    return False
+
+
+def is_amid_exchange(state: ElmpState) -> bool:
+    """Whether this process changes seats or builds the tree anew, or a child changes seats; it is soon over."""
+    if state.swap is not None or state.gathering is not None:
+        return True
+    return type(state.phase) is Blocked and state.phase.by != state.parent
+
+
+def on_seat_message(now: Step, sender: NodeId, message: SeatMessage) -> None:
+    """Queue what is said to who has this seat; if that changes, it goes with the old one or waits for the new."""
+    state, kind, swap = now.state, type(message), now.state.swap
+    is_impatience = type(message) is Climb and not message.requests
+    if swap is not None and sender == swap.other and (is_impatience or kind is Resized):
+        # Of the lower seat, when its occupant still was a child: what it told goes with the seats.
+        return
+    is_strange = (kind is Climb or kind is Leaving or kind is Resized) and not tree.has_child(state, sender)
+    if is_impatience and is_strange and swap is None and type(state.phase) not in (Requesting, Blocked):
+        # From a former child; it has heard of its place, and this process is not about to have another seat.
+        return
+    if is_strange or (swap is not None and sender not in swap.waiting):
+        # From a child of the seat that this process is going to have, perhaps without having heard of it yet.
+        state.early = (*state.early, (sender, message))
+    elif isinstance(message, Resized):
+        tree.on_resized(now, sender, message)
+    elif is_impatience:
+        tree.on_impatience(now, sender)
+    else:
+        state.queue = (*state.queue, (sender, message))
+        tree.consider_standing(now)
+
+
+# --------------------------------------------------------------------------------------------------- what waits
+
+
+def settle(now: Step) -> None:
+    """Take what came too early, and what waits, one after the other, while there is nothing else to do."""
+    state = now.state
+    while True:
+        while now.has_settled:
+            now.has_settled = False
+            early, state.early = state.early, ()
+            for sender, message in early:
+                on_message(now, sender, message)
+        if now.is_reshaped:
+            tree.consider_shape(now)
+        if state.departure is not None:
+            tree.consider_leaving(now)
+        if type(state.phase) is not Idle:
+            tree.consider_waiting(now)
+            return
+        if not state.queue:
+            return
+        if state.departure is None:
+            first, state.queue = state.queue[0], state.queue[1:]
+        else:
+            # A neighbour may have to wait for a process that wants to leave, and for no other.
+            ready = [one for one in state.queue if not tree.must_wait(state, *one)]
+            if not ready:
+                return
+            first = ready[0]
+            state.queue = tuple([one for one in state.queue if one is not first])
+        take(now, *first)
+
+
+def take(now: Step, sender: NodeId, message: Own | SeatMessage) -> None:
+    """Take the next in the queue."""
+    match message:
+        case Own():
+            take_own(now, message)
+        case Climb():
+            tree.on_climb(now, message)
+        case Stand():
+            tree.on_stand(now, sender)
+        case Leaving():
+            tree.on_leaving(now, sender, message)
+        case Enter():
+            tree.on_enter(now, message)
+        case Adopt():
+            # The parent has counted it.
+            now.state.told = (now.state.told[0], now.state.told[1] + 1)
+            tree.find_seat(now, message.newcomer, message.rank)
+        case Attach():
+            tree.find_seat(now, message.newcomer, message.rank)
+        case Surrender():
+            tree.on_surrender(now, message)
+        case Resized():
+            tree.on_resized(now, sender, message)
+        case _:
+            assert_never(message)
+
+
+def take_own(now: Step, wish: Own) -> None:
+    """Do what this process itself has queued up for."""
+    match wish.what:
+        case "request":
+            tree.begin_request(now, wish.handle, wish.claim)
+        case "climb":
+            tree.climb(now)
+        case "exit":
+            tree.begin_exit(now)
+        case "keep":
+            tree.begin_keeping(now)
+        case _:
+            tree.begin_rebuilding(now)
+
+
+__all__ = ["Elmp", "SeatMessage", "seated", "seats"]

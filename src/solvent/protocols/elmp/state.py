@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from solvent.protocols.elmp.messages import Entry, Ref, Seat, Unlink, Upper
+import msgspec
+from msgspec.structs import astuple
+
+from solvent.protocols.elmp.messages import Child, Entry, Given, Ref, Unlink, Upper, Waiting
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Source
-from solvent.protocols.machine import NodeId, Step, Value
+from solvent.protocols.machine import Effect, Effects, NodeId, Report, Send, Value
 
 ENTRUSTED = -1
 """The handle of who fetches the data for another that wants to leave; users have handles from zero."""
@@ -31,6 +34,9 @@ class Joining(Value, frozen=True, gc=False):
 
 class Idle(Value, frozen=True, gc=False):
     """Not involved in anything; takes what comes next in its queue."""
+
+
+IDLE = Idle()
 
 
 class Requesting(Value, frozen=True, gc=False):
@@ -157,11 +163,19 @@ class Departure(Value, frozen=True, gc=False):
     is_entrusted: bool = False
 
 
-class ElmpState(Value, frozen=True, gc=False):
-    """One process."""
+class ElmpState(msgspec.Struct, gc=False):
+    """One process. It is written to inside a step only, on a copy; every value in it is immutable."""
 
     phase: Phase
-    seat: Seat
+    #: The seat, as in `Seat`; the root alone has given ranks.
+    parent: NodeId | None = None
+    children: tuple[Child, ...] = ()
+    told: tuple[int, int] = (0, 1)
+    queue: tuple[Waiting, ...] = ()
+    ranks: int = 0
+    turns: int = 0
+    tail: Ref | None = None
+    untold: tuple[Given, ...] = ()
     #: The paper's ID: of two that leave and need each other, the lower goes first.
     rank: int = 0
     #: How many requests it has made.
@@ -186,8 +200,11 @@ class ElmpState(Value, frozen=True, gc=False):
     #: The last turn that was known here.
     latest: int = 0
 
+    def __hash__(self) -> int:
+        return hash(astuple(self))
 
-ElmpStep: TypeAlias = Step[ElmpState]
+
+ElmpStep: TypeAlias = tuple[ElmpState, Effects]
 
 
 class ElmpConfig(Value, frozen=True, gc=False):
@@ -205,8 +222,30 @@ class ElmpConfig(Value, frozen=True, gc=False):
     slack: float = 1.2
 
 
+class Step(msgspec.Struct, eq=False, gc=False):
+    """One step while it is being made: a copy of the state, which is written to, and the effects so far."""
+
+    me: NodeId
+    config: ElmpConfig
+    state: ElmpState
+    effects: list[Effect]
+    #: Whether the size of the tree below, or whether to tell it, may have changed in this step.
+    is_reshaped: bool = False
+    #: Whether the process has become idle, and what came too early is to be taken.
+    has_settled: bool = False
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Send a message to a process."""
+        self.effects.append(Send(to, message))
+
+    def report(self, outcome: Any) -> None:
+        """Report an outcome to the user."""
+        self.effects.append(Report(outcome))
+
+
 __all__ = [
     "ENTRUSTED",
+    "IDLE",
     "Blocked",
     "Busy",
     "Departure",
@@ -221,6 +260,7 @@ __all__ = [
     "Phase",
     "Place",
     "Requesting",
+    "Step",
     "Swap",
     "Use",
 ]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.protocols.elmp.holding import PATIENCE
-from solvent.protocols.elmp.messages import Hello, Own, Seat
-from solvent.protocols.elmp.process import seats
-from solvent.protocols.elmp.state import ENTRUSTED, ElmpState, Idle, Joining, Out, Place
+from solvent.protocols.elmp.lock import PATIENCE
+from solvent.protocols.elmp.messages import Hello, Own
+from solvent.protocols.elmp.process import seated, seats
+from solvent.protocols.elmp.state import ENTRUSTED, ElmpState, Joining, Out, Place
 from solvent.protocols.elmp.vocabulary import Dropped, Join, Joined, Leave, Left, Request, Withdraw
 from solvent.protocols.handover.messages import Exists, Within
 from solvent.protocols.handover.plan import NUMBERS_BITS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from solvent.protocols.handover.messages import Renewal
     from solvent.protocols.handover.vocabulary import Ballot
 
-ABSENT = ElmpState(Out(), Seat(None))
+ABSENT = ElmpState(Out())
 """What a process knows of a resource that it has nothing to do with."""
 OF_RESOURCE = "@"
 """Between the name of a lock's timer and that of its resource."""
@@ -183,7 +183,7 @@ class Desk:
         # All who had it in an earlier epoch may be gone; its turns are still greater than theirs.
         turn = (self.standing.epoch[0] << NUMBERS_BITS) + 1
         seat = replace(seats((self.me,), self.config.locks.order)[self.me], turns=turn, tail=(self.me, turn))
-        state = ElmpState(Idle(), seat, 1, places=(Place(turn, None, has_token=True),))
+        state = seated(seat, 1, places=(Place(turn, None, has_token=True),))
         self.resources = self.resources.set(resource, state)
         return state
 
@@ -257,7 +257,7 @@ class Desk:
         """Give up all claims of a resource."""
         state = self.resources.get(resource, ABSENT)
         handles = {one.handle for one in state.places} | {one.handle for one in state.uses}
-        handles |= {one.handle for _, one in state.seat.queue if type(one) is Own and one.what == "request"}
+        handles |= {one.handle for _, one in state.queue if type(one) is Own and one.what == "request"}
         for handle in sorted(one for one in handles if one is not None and one != ENTRUSTED):
             self.inside(resource, Requested(Withdraw(handle)))
 
@@ -266,7 +266,7 @@ def without(state: ElmpState, handle: int) -> ElmpState:
     """Give a lock without a claim that waits; its place, and a token that is there, are nobody's from now on."""
     return replace(
         state,
-        seat=replace(state.seat, queue=tuple(one for one in state.seat.queue if not _asks_for(one[1], handle))),
+        queue=tuple(one for one in state.queue if not _asks_for(one[1], handle)),
         places=tuple(replace(one, handle=None) if one.handle == handle else one for one in state.places),
         uses=tuple(one for one in state.uses if one.handle != handle),
         timed=tuple(one for one in state.timed if one != handle),

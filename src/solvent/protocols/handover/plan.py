@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.protocols.elmp.balance import arranged
 from solvent.protocols.elmp.messages import Ref, Seat
 from solvent.protocols.elmp.state import Place
+from solvent.protocols.elmp.tree import arranged, size_of
 from solvent.protocols.handover.messages import Renewal, Survivor
 from solvent.protocols.handover.parts import gathered, is_all_there, latest
 
@@ -64,8 +64,8 @@ def planned(survivors: Iterable[Survivor], found: Sequence[Data], order: int, nu
     places = _linked(queue, refs)
     renewals = {}
     for one, (parent, children) in zip(known, arranged(tuple(one.node for one in known), order), strict=True):
-        size = (1 + max((child[1] for child in children), default=-1), 1 + sum(child[2] for child in children))
-        seat = Seat(parent, children, size, (), *((ranks, turns, refs[-1]) if parent is None else (0, 0, None)))
+        root = (ranks, turns, refs[-1]) if parent is None else (0, 0, None)
+        seat = Seat(parent, children, size_of(children), (), *root)
         renewals[one.node] = Renewal(
             seat,
             one.rank,

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from solvent.protocols.elmp import lock, process
 from solvent.protocols.elmp.messages import Own, Token
-from solvent.protocols.elmp.state import ENTRUSTED, Departure, ElmpState, Idle, Joining, Out, Use
+from solvent.protocols.elmp.process import seated
+from solvent.protocols.elmp.state import ENTRUSTED, Departure, ElmpState, Joining, Out, Step, Use
 from solvent.protocols.elmp.vocabulary import Joined, Recalled
 from solvent.protocols.handover.messages import Renewal, Survivor
 
@@ -30,7 +32,7 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
     node, data = locks.node, renewal.data
     live = {one[:2] for one in renewal.entries}
     uses = tuple(_surviving(node, use, renewal, live) for use in old.uses if _is_kept(node, use, live))
-    queue = [one for one in old.seat.queue if isinstance(one[1], Own) and one[1].what == "request"]
+    queue = [one for one in old.queue if isinstance(one[1], Own) and one[1].what == "request"]
     queue += [
         (node, Own("request", place.handle, place.claim))
         for place in old.places
@@ -38,14 +40,13 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
     ]
     is_holder = data is not None and data.holder == node
     is_needed = data is not None and data.is_at(node)
-    new = ElmpState(
-        Idle(),
+    new = seated(
         replace(renewal.seat, queue=tuple(queue)),
         renewal.rank,
-        old.asks,
-        renewal.places,
-        uses,
-        old.used,
+        asks=old.asks,
+        places=renewal.places,
+        uses=uses,
+        used=old.used,
         is_listed=any(one == node for one, _ in live),
         departure=None if old.departure is None else Departure(),
         keeps=data.version if data is not None and is_needed else None,
@@ -53,22 +54,22 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
         timed=old.timed,
         latest=max((old.latest, *(place.turn for place in renewal.places))),
     )
-    desk = locks.desk.of(locks, new)
+    now = Step(node, locks.config, new, [])
     if type(old.phase) is Joining:
-        desk.report(Joined(renewal.rank))
+        now.report(Joined(renewal.rank))
     if any(use.handle == ENTRUSTED and use.is_held for use in old.uses):
         # What there is to fetch may be something else now, and the token may be about to go on.
-        desk.report(Recalled())
+        now.report(Recalled())
     for use in uses:
-        desk.ask_again(use)
+        lock.ask_again(now, use)
     for place in renewal.places:
-        desk.go_on(place)
+        lock.go_on(now, place)
         if place.has_token and place.handle is None and place.next is None:
-            desk.pass_on(place)
+            lock.pass_on(now, place)
     if renewal.token:
-        desk.on_token(Token(renewal.token, data, renewal.entries))
-    desk.settle()
-    return desk.finish()
+        lock.on_token(now, Token(renewal.token, data, renewal.entries))
+    process.settle(now)
+    return new, tuple(now.effects)
 
 
 def _is_kept(node: NodeId, use: Use, live: set[tuple[NodeId, int]]) -> bool:

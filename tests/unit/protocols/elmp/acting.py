@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from solvent.protocols.elmp.messages import Seat
 from solvent.protocols.elmp.process import Elmp, seats
 from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Place
 from solvent.protocols.machine import Effect, Event, NodeId, Received, Report, Requested, Send
@@ -21,16 +20,15 @@ def child(node: NodeId, height: int = 0, weight: int = 1) -> tuple[NodeId, int, 
 
 def leaf(parent: NodeId = A, *, rank: int = 2, **fields: Any) -> ElmpState:
     """Give a process without children."""
-    return ElmpState(fields.pop("phase", Idle()), Seat(parent), rank, **fields)
+    return ElmpState(fields.pop("phase", Idle()), parent, rank=rank, **fields)
 
 
 def root(*children: tuple[NodeId, int, int], places: tuple[Place, ...] = (), **fields: Any) -> ElmpState:
     """Give a root that has given two turns, of which A has the last unless told otherwise."""
     tail = fields.pop("tail", (A, 2))
     size = (1 + max([one[1] for one in children], default=-1), 1 + sum(one[2] for one in children))
-    return ElmpState(
-        fields.pop("phase", Idle()), Seat(None, children, size, (), 5, 2, tail), 1, places=places, **fields
-    )
+    seat = None, children, size, (), 5, 2, tail
+    return ElmpState(fields.pop("phase", Idle()), *seat, rank=1, places=places, **fields)
 
 
 def taken(node: NodeId, state: ElmpState, *events: Event, config: ElmpConfig = USUAL) -> tuple[ElmpState, list[Effect]]:

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.protocols.elmp.balance import arranged, is_too_high
-from solvent.protocols.elmp.state import (
-    ElmpConfig,
-)
+from solvent.protocols.elmp.state import ElmpConfig
+from solvent.protocols.elmp.tree import arranged, is_too_high
 from solvent.protocols.elmp.vocabulary import Join, Request
 from solvent.protocols.machine import NodeId
 from tests.unit.protocols.elmp.acting import Company
@@ -45,7 +43,7 @@ def test_thread_of_newcomers_is_straightened() -> None:
     company = Company(1, outside=14, config=ElmpConfig(is_lazy=True))
     for node in range(1, 15):
         company.want(node, Join(NodeId(node - 1)))
-    (top,) = [state.seat for state in company.states if state.seat.parent is None]
+    (top,) = [state for state in company.states if state.parent is None]
     assert 1 + max(one[1] for one in top.children) <= 4
     company.want(14, Request())
     assert company.states[14].uses[0].is_held

@@ -14,7 +14,6 @@ from solvent.protocols.elmp.messages import (
     Done,
     ElmpMessage,
     Hello,
-    Seat,
     Superseded,
     Surrender,
     Taken,
@@ -70,7 +69,7 @@ def test_who_takes_no_part_says_so() -> None:
     assert sent(effects) == [(NEW, Unknown())]
     state, _ = taken(NEW, OUTSIDE, Requested(Join(B)), Requested(Request(3)), Requested(Leave()))
     state, effects = taken(NEW, state, Received(B, Unknown()))
-    assert (state.phase, state.seat, told(effects)) == (Out(), Seat(None), [Astray(B), Left()])
+    assert (state, told(effects)) == (ElmpState(Out()), [Astray(B), Left()])
 
 
 def test_wishes_of_a_newcomer_are_dropped_with_it() -> None:
