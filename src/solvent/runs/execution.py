@@ -271,7 +271,7 @@ class Execution:
         """Note which tasks wait for people, where that has changed."""
         if not self.signals.outside:
             return
-        before, awaited = self.waits, self.signals.awaited(self.solution)
+        before, awaited = self.waits, self.signals.awaited(self.solution, is_needed=True)
         self.waits = [one for one in awaited if one[1] in self.signals.outside]
         if self.waits != self.journal.waits and not self.journal.is_read_only:
             self.journal.waits = self.waits

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-FORMAT = 3
+FORMAT = 4
 """What all who take part in a run must agree on: in which order a shard reacts, and how its record is written.
 
 Whoever continues a shard does again what was done there: its messages must come out with the numbers that they had. So

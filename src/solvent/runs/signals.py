@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-_SIGNAL, _GATE, _ARMED = Symbol("SIGNAL"), Symbol("GATE"), Symbol("ARMED")
+_SIGNAL, _GATE, _ARMED, _EVERY, _RUNS = map(Symbol, ("SIGNAL", "GATE", "ARMED", "EVERY", "RUNS"))
 _OUTSIDE = -1
 """The sender of a message that no shard has sent."""
 
@@ -72,8 +72,11 @@ class Signals:
         for task in self._listeners.get(name, ()):
             yield _SIGNAL, task, molecule_of(value)
 
-    def awaited(self, solution: Solution) -> list[tuple[str, str]]:
-        """Return the tasks that start as soon as their signal comes, each with the signal."""
+    def awaited(self, solution: Solution, *, is_needed: bool = False) -> list[tuple[str, str]]:
+        """Return the tasks that start as soon as their signal comes, each with the signal.
+
+        With `is_needed`, without those that start for each signal and have started: nobody waits for another one.
+        """
         settled = solution.settled
         if not self._listeners or not isinstance(settled, Settled):
             return []
@@ -82,7 +85,7 @@ class Signals:
             (self._names[task], signal)
             for signal, tasks in self._listeners.items()
             for task in tasks
-            if any(cell.alive and _is_armed(cell.molecule) for cell in gates.get(task, ()))
+            if any(cell.alive and _is_armed(cell.molecule, is_needed=is_needed) for cell in gates.get(task, ()))
         ]
 
     def is_coming(self, awaited: Iterable[tuple[str, str]]) -> bool:
@@ -91,9 +94,10 @@ class Signals:
         return any(signal in coming for _, signal in awaited)
 
 
-def _is_armed(gate: Molecule) -> bool:
+def _is_armed(gate: Molecule, *, is_needed: bool) -> bool:
     """Return whether a gate has all its tokens and waits for something else."""
-    return any(type(part) is tuple and part[0] is _ARMED for part in gate[2])
+    parts = {part[0] if type(part) is tuple else part: part for part in gate[2]}
+    return _ARMED in parts and not (is_needed and _EVERY in parts and parts[_RUNS][1] > 0)
 
 
 def check_signal(workflow: str, known: Collection[str], name: str, value: Any) -> None:

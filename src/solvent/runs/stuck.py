@@ -113,7 +113,8 @@ def _lacks(parts: dict[Molecule, Molecule], names: dict[Molecule, str], signal: 
     """Say what a gate lacks, if it has something and lacks something."""
     armed = parts.get(Symbol("ARMED"))
     if armed is not None:
-        return _condition(parts, signal)
+        has_started = Symbol("EVERY") in parts and parts[Symbol("RUNS")][1] > 0
+        return "" if has_started else _condition(parts, signal)
     for inbox, missing in _INBOXES:
         if inbox in parts and missing in parts and len(parts[inbox][1]):
             absent = list(parts[missing][1]) + list(parts[Symbol("DEAD")][1] if Symbol("DEAD") in parts else ())

@@ -210,6 +210,9 @@ class _Tokens:
         if sources and name in self._paths.starts:
             # It starts by itself, and is gone back to.
             return False
+        if control.signal is not None and not sources:
+            # It starts for each signal.
+            return False
         if control.join == "any" and len(sources) > 1:
             return self._is_exclusive(name)
         if control.join == "first":

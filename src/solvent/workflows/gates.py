@@ -65,6 +65,8 @@ class Needs(NamedTuple):
     is_many: bool = False
     grows: bool = False
     apart: bool = False
+    every: bool = False
+    """It starts once for each signal: it has no sources, whose tokens would start it."""
 
     @property
     def is_waiting(self) -> bool:
@@ -93,7 +95,12 @@ class Needs(NamedTuple):
         return "_".join(["start", *words])
 
 
-_WORDS = ("signal", "offer", "locked", "during", "shut", "many", "growing", "apart")
+def starts_for_each_signal(control: Control, sources: Collection[str]) -> bool:
+    """Return whether a task starts as often as its signal comes: nothing else starts it."""
+    return control.signal is not None and not sources
+
+
+_WORDS = ("signal", "offer", "locked", "during", "shut", "many", "growing", "apart", "every")
 
 
 def start_rule(needs: Needs) -> str:
@@ -128,6 +135,10 @@ def start_rule(needs: Needs) -> str:
         wanted = "l0" if needs.locks else "o" if needs.offer else "a"
         gate.append(f"WANTS : {wanted}")
         taken.append(f"WANT : {wanted} : tj")
+        if needs.every:
+            given.append(f"WANT : {wanted} : tj")
+    if needs.every:
+        gate.append("EVERY")
     if needs.shuts:
         gate.append("READY")
     if needs.is_named:
@@ -138,7 +149,8 @@ def start_rule(needs: Needs) -> str:
         reactants = [f"GATE : tj : <ARMED : <?i>, {kept}, RUNS : k::int, ?w>", *taken]
     else:
         reactants = ["FLAG_INVOKE : tj : f : <?i>", f"GATE : tj : <{needs.rest}, {kept}, RUNS : k::int, ?w>", *taken]
-    product = f"GATE : tj : <{needs.rest}, {kept}, RUNS : (k + 1), w>"
+    rest = "ARMED : <i>" if needs.every else needs.rest
+    product = f"GATE : tj : <{rest}, {kept}, RUNS : (k + 1), w>"
     pattern = ", ".join(reactants)
     products = ", ".join([product, *given])
     for rest_name in "mxyz":
@@ -379,10 +391,13 @@ class Gates:
             is_many=many is not None,
             grows=many is not None and many.more is not None,
             apart=many is not None and many.apart,
+            every=starts_for_each_signal(control, self.paths.sources[task.name]),
         )
 
     def _waits(self, task: Task, control: Control, needs: Needs) -> list[Molecule]:
         found: list[Molecule] = []
+        if needs.every:
+            found.append(Symbol("EVERY"))
         if needs.signal:
             found.append(Symbol("SIGNALLED"))
             if control.is_transient:

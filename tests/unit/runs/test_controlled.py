@@ -202,6 +202,16 @@ def test_each_signal_starts_one_waiting_instance() -> None:
     assert (report.succeeded, report.calls["W"]) == (True, 2)
 
 
+def test_a_task_without_sources_starts_once_for_each_signal() -> None:
+    """It waits for the first one; what comes after that starts it again, and what follows it too."""
+    lock = {"takes": ("L",), "gives": ("L",)}
+    for words in ({}, lock):
+        work = flow(step("W", "told", Signalled(), signal="go", **words), step("D", "told", Result("W")))
+        assert run(work).stuck == ["`W` waits for the signal `go`" + (" and the lock `L`" if words else "")]
+        report = run(work, signals=[(0.0, "go", 1), (0.0, "go", 2), (0.2, "go", 3)])
+        assert (report.calls, report.stuck, report.results) == ({"W": 3, "D": 3}, [], {"D": 3})
+
+
 def test_run_ends_although_signals_are_still_to_come() -> None:
     """A run in which nobody waits for the signal is over at once."""
     work = flow(
