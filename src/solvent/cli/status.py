@@ -12,8 +12,6 @@ from solvent.cli.records import add_run, local_time, open_records, record_as_jso
 from solvent.cli.render import counted, shortened, write, write_json
 from solvent.cli.secrecy import shown
 from solvent.cli.task_states import MARKS, STYLES
-from solvent.errors import StoreError
-from solvent.runs.holders import holder_of
 from solvent.errors import Misuse, StoreError
 from solvent.runs.holders import holder_of, status_of
 from solvent.runs.nodes.shared import HALTED, Board, runs_in
