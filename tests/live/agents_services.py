@@ -9,13 +9,15 @@ import time
 from typing import Any, NamedTuple
 
 import solvent
-from solvent.workflows.model import Policy, Service
+from solvent.workflows.model import Alternative, Input, Policy, Result, Service, Task, Workflow
 
 CALLS = "SOLVENT_TEST_CALLS"
 """The variable that names the file; nothing is written where it is not set, as in the embedded run."""
 AGENT = "SOLVENT_TEST_AGENT"
 PAUSE = "SOLVENT_TEST_PAUSE"
 """How long a call takes at most, in seconds."""
+LONG = "SOLVENT_TEST_LONG"
+"""The call that does not end."""
 MODULUS = 1_000_003
 
 
@@ -38,6 +40,8 @@ def _note() -> None:
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(file, text.encode())
     os.close(file)
+    if one.key.partition("/")[2] == os.environ.get(LONG):
+        time.sleep(1_000)
     pause = float(os.environ.get(PAUSE, "0"))
     if pause:
         time.sleep(random.uniform(0.2, 1) * pause)
@@ -96,6 +100,20 @@ def is_odd(value: Any) -> bool:
     return isinstance(value, int) and value % 2 == 1
 
 
+PART = Workflow(
+    "part",
+    (Task("A", "work", (Input("n"),)), Task("B", "work", (Result("A"),)), Task("C", "work", (Result("B"),))),
+    (Service("work", function=work),),
+    inputs={"n": 1},
+)
+WHOLE = Workflow(
+    "whole",
+    (Task("X", "refuse", (Input("n"),)), Task("Y", "work", (Input("n"),)), Task("P", "part", (Result("X"),))),
+    (Service("refuse", function=refuse), Service("work", function=work), Service("part", "workflow", function=PART)),
+    (Alternative("y", {"X": "Y"}),),
+    inputs={"n": 1},
+)
+"""Three levels deep, and its alternative takes over."""
 SERVICES = (
     Service("work", function=work),
     Service("once", function=work, policy=Policy(max_lost=1)),
@@ -104,4 +122,6 @@ SERVICES = (
     Service("stumble", function=stumble, policy=Policy(retries=1, backoff=0.0, max_lost=1)),
     Service("fill", function=fill),
     Service("keep", function=keep),
+    Service("part", "workflow", function=PART),
+    Service("whole", "workflow", function=WHOLE),
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.lang.solution import Solution
 from solvent.runs import messages
+from solvent.runs.calls import OpenCall
 from solvent.runs.closed_shards import merged
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
@@ -22,15 +23,17 @@ from solvent.services.failure import cause_of
 from solvent.store import Append
 from solvent.workflows.shards import finest
 from solvent.workflows.translate import Concretiser, task_symbol
+from tests.patterns.catalogue import function_of_service
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from solvent.runs.report import Report
+    from solvent.services import Handle
     from solvent.store import Record, Store
-    from solvent.workflows.model import Workflow
+    from solvent.workflows.model import Service, Workflow
 
 MAX_STEPS = 20_000
 
@@ -53,16 +56,48 @@ class _Pending:
             self._answer(done)
 
 
-class _Services:
-    """Where the calls of one shard wait until it is their turn."""
+class _Opened:
+    """The call of a sub-workflow, as its execution sees it."""
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
-        self.out: list[_Pending] = []
+    seen = None
+
+    def __init__(self, call: OpenCall, done: Callable[..., None]) -> None:
+        self.over = False
+        self._call = call
+        self._done: Callable[..., None] | None = done
+        call.began(self)  # type: ignore[arg-type]
+
+    def cancel(self) -> None:
+        self.over = True
+        self._call.stopped(self)  # type: ignore[arg-type]
+        self.settle(None, Failure("CANCELLED", "it was cancelled"))
+
+    def settle(self, value: Any, failure: Failure | None) -> None:
+        if self._done is not None:
+            done, self._done = self._done, None
+            done(value, failure, 1)
+
+
+class _Services:
+    """Where the calls of one shard wait until it is their turn, also those of its sub-workflows."""
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], out: list[_Pending] | None = None) -> None:
+        self.out: list[_Pending] = [] if out is None else out
         self._functions = functions
+
+    def within(self, services: Iterable[Service], **_: Any) -> _Services:
+        functions = {one.name: function_of_service(one) for one in services if one.kind != "workflow"}
+        return _Services(functions, self.out)
+
+    def needs_worker(self, _service: Service) -> bool:
+        return True
 
     def start(
         self, service: str, _task: str, values: list[Any], keywords: dict[str, Any], done: Callable[..., None], **_: Any
-    ) -> _Pending:
+    ) -> Handle:
+        if values and isinstance(values[0], OpenCall):
+            return _Opened(values[0], done)
+
         def answer(done: Callable[..., None]) -> None:
             try:
                 value = self._functions[service](*values, **keywords)

@@ -79,15 +79,15 @@ def _show(change: Change, view: View) -> None:
     """Show what has happened, as of a run in this process; a call that is repeated is shown once."""
     match change:
         case CallChanged(call, "called") if not call.is_repeated:
-            view.take(Event("started", call.task, call.began))
+            view.take(Event("started", call.task, call.began, within=call.within))
         case CallChanged(call, what) if what in _ENDS:
-            view.take(Event(what, call.task, call.ended or call.began, call.text))
+            view.take(Event(what, call.task, call.ended or call.began, call.text, call.within))
         case Waits(at, task, signal):
             view.take(Event("waits", task, at, signal))
         case Signal(at, name):
             view.take(Event("signal", name, at))
         case Adaptation(at, alternative, because):
-            view.take(Event("adapted", because, at, alternative))
+            view.take(Event("adapted", because, at, alternative, change.within))
         case _:
             pass
 
@@ -189,8 +189,10 @@ def report_of_run(store: Store, record: RunRecord, workflow: Workflow, seen: Run
     """Return the report of a run that has ended; of one that was ended early, what its journals contain."""
     report = report_of(store, record, workflow)
     if report is None:
-        report = Report(workflow.name, states=dict.fromkeys(seen.states, "waiting"))
+        report = Report(workflow.name, states=dict.fromkeys(seen.tasks, "waiting"))
         for call in seen.calls:
+            if call.within:
+                continue
             report.calls[call.task] = report.calls.get(call.task, 0) + (not call.is_repeated)
             report.states[call.task] = {"interrupted": "cancelled"}.get(call.state, call.state)
         if record.state == "failed":
@@ -198,7 +200,8 @@ def report_of_run(store: Store, record: RunRecord, workflow: Workflow, seen: Run
                 "A106", f"no agent could continue `{record.run}`: {record.why or 'for an unknown reason'}"
             )
     report.is_cancelled = report.is_cancelled or record.state == "cancelled"
-    report.seconds, report.timings, report.called_again = record.lasted, seen.timings, seen.called_again
+    report.seconds, report.called_again, report.inner = record.lasted, seen.called_again, seen.inner_reports()
+    report.timings = {name: one for name, one in seen.timings.items() if name in report.states}
     return report
 
 

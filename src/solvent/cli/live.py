@@ -67,6 +67,8 @@ class View:
         """Return an adaptation in words."""
         from solvent.workflows.diagram import explained
 
+        if event.within:
+            return f"{event.text} takes over, because of {event.task}"
         one = next(one for one in self.tasks.workflow.alternatives if one.name == event.text)
         instead = explained(one).partition(", ")[0]
         return f"{event.text}: {instead}, because of {event.task}"
@@ -125,6 +127,9 @@ class Lines(View):
         if event.kind == "waits":
             return self.explained_wait(event)
         tasks, name = self.tasks, event.task
+        if event.within:
+            state = "running" if event.kind == "started" else event.kind
+            return f"{MARKS[state]} {name:<{self.width}}  {event.kind}"
         state = tasks.states[name]
         word = state
         if event.kind == "started":

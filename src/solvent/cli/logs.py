@@ -39,6 +39,8 @@ class Line(NamedTuple):
     #: Of a call: whether it had been made before; of who takes a shard: whether another had it before.
     is_again: bool = False
     shard: int | None = None
+    #: What the service had written, of an attempt that failed.
+    output: str = ""
 
 
 def main(arguments: list[str]) -> int:
@@ -46,11 +48,14 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with open_records(options) as store:
         record = named_or_latest(store, options.run)
-        tasks = task_names(store, record)
-        if options.task is not None and options.task not in tasks:
-            hint = nearest(options.task, tasks) or f"`solvent status {record.run}` lists its tasks"
-            raise Misuse("H318", f"the run `{record.run}` has no task `{options.task}`", hint=hint)
-        lines = [one for one in _lines(store, record) if options.task is None or one.task == options.task]
+        lines = _lines(store, record)
+        if options.task is not None:
+            tasks = list(dict.fromkeys([*task_names(store, record), *(one.task for one in lines)]))
+            if options.task not in tasks:
+                hint = nearest(options.task, tasks) or f"`solvent status {record.run}` lists its tasks"
+                raise Misuse("H318", f"the run `{record.run}` has no task `{options.task}`", hint=hint)
+            inside = f"{options.task}/"
+            lines = [one for one in lines if one.task == options.task or one.task.startswith(inside)]
         if options.format == "json":
             write_json({"run": record.run, "events": [_as_json(one, record.created) for one in lines]})
         else:
@@ -84,7 +89,9 @@ def _line(change: Change) -> Iterator[Line]:
     match change:
         case CallChanged(call, what, at, text) if what in _SHOWN:
             attempts = call.attempts if what in {"done", "failed", "cancelled"} else 0
-            yield Line(at, what, call.call, call.task, text, attempts, is_again=what == "called" and call.is_repeated)
+            output = call.output if what in {"attempted", "failed"} else ""
+            is_again = what == "called" and call.is_repeated
+            yield Line(at, what, call.call, call.task, text, attempts, is_again=is_again, output=output)
         case Taken(at, agent, shard, is_again):
             yield Line(at, "taken", agent, is_again=is_again, shard=shard)
         case Signal(at, name):
@@ -115,6 +122,8 @@ def _write(one: Line, created: float) -> None:
     text = f": {shortened(one.text)}" if one.text else ""
     when = f"{local_time(created + one.seconds)} {one.seconds:9.2f} s  "
     write((when, "dim"), (words, _STYLES.get(one.kind, "")), f"{tried}{text}")
+    for line in one.output.splitlines():
+        write((f"{'':{len(when)}}│ ", "dim"), shortened(line))
 
 
 def _as_json(one: Line, created: float) -> dict[str, Any]:
@@ -131,4 +140,6 @@ def _as_json(one: Line, created: float) -> dict[str, Any]:
         found["attempts"] = one.attempts
     if one.text:
         found["text"] = one.text
+    if one.output:
+        found["output"] = one.output
     return found

@@ -67,6 +67,7 @@ def _write_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None
         "states": {name: report.states[name] for name in names if name in report.states},
         "calls": {name: report.calls.get(name, 0) for name in names},
         "adaptations": report.adaptations,
+        **({"inner": {path: _inner_as_json(one) for path, one in report.inner.items()}} if report.inner else {}),
         "reactions": report.reactions,
         "seconds": round(report.seconds, 6),
     }
@@ -90,6 +91,19 @@ def _write_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None
         # Also as an error, so that a reader of the results alone does not miss it.
         sys.stdout.flush()
         show_error(Stuck(report.stuck, workflow))
+
+
+def _inner_as_json(report: Report) -> dict[str, Any]:
+    """Return how a sub-workflow went."""
+    found: dict[str, Any] = {
+        "workflow": report.workflow, "task": report.task, "states": report.states, "calls": report.calls,
+        "adaptations": report.adaptations, "seconds": round(report.seconds, 6),
+    }  # fmt: skip
+    if report.failures:
+        found["failures"] = [asdict(one) for one in report.failures]
+    if report.stuck:
+        found["stuck"] = report.stuck
+    return found
 
 
 class Stuck(WorkflowFailed):
@@ -164,7 +178,7 @@ def _write_summary(workflow: Workflow, report: Report, *, with_molecules: bool) 
 def _write_end(workflow: Workflow, report: Report) -> None:
     if not report.succeeded:
         _write_not_done(workflow, report)
-    calls = counted(sum(report.calls.values()), "call")
+    calls = counted(sum(sum(one.calls.values()) for one in (report, *report.inner.values())), "call")
     if again := sum(report.called_again.values()):
         calls += f" and {again:,} repeated"
     changes = counted(len(report.adaptations), "adaptation")
@@ -189,7 +203,7 @@ def _write_not_done(workflow: Workflow, report: Report) -> None:
 def _why_not_done(task: Task, workflow: Workflow, report: Report) -> str:
     if report.calls.get(task.name):
         return "was running"
-    applied = {one["alternative"] for one in report.adaptations}
+    applied = {one["alternative"] for one in report.adaptations if not one.get("within")}
     missing = []
     for source in task.sources:
         name = standing_for(workflow, source, applied)
@@ -247,14 +261,24 @@ def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) ->
     from solvent.workflows.diagram import explained
 
     alternatives = {one.name: one for one in workflow.alternatives}
-    times = Counter((one["alternative"], one["because"], one["cause"]) for one in adaptations)
-    for name, because, cause in [*times][:_MAX_ADAPTATIONS]:
-        instead = explained(alternatives[name]).partition(", ")[0] if name in alternatives else ""
-        often = f", {times[name, because, cause]:,} times" if times[name, because, cause] > 1 else ""
+    times = Counter((one["alternative"], one["because"], one["cause"], one.get("within", "")) for one in adaptations)
+    for key in [*times][:_MAX_ADAPTATIONS]:
+        name, because, cause, within = key
+        instead = explained(alternatives[name]).partition(", ")[0] if name in alternatives and not within else ""
+        instead = instead or f"{', '.join(_by(adaptations, key))} takes over"
+        because = f"{within}/{because}" if within else because
+        often = f", {times[key]:,} times" if times[key] > 1 else ""
         _say(("  ↻ ", "yellow"), f"{name}: {instead}, because of {because} ({shortened(cause, _MAX_CAUSE)}){often}")
     rest = sum([*times.values()][_MAX_ADAPTATIONS:])
     if rest:
         _say(f"  … and {counted(rest, 'more adaptation')}")
+
+
+def _by(adaptations: list[dict[str, Any]], key: tuple[str, str, str, str]) -> list[str]:
+    """Return the tasks by which an alternative inside a sub-workflow does the work."""
+    name, _, _, within = key
+    found = next(one for one in adaptations if one["alternative"] == name and one.get("within", "") == within)
+    return [f"{within}/{one}" if within else one for one in found["by"]]
 
 
 def _asks_for_molecules(options: Namespace) -> bool:
@@ -292,6 +316,13 @@ def write_trace(workflow: Workflow, report: Report, began: datetime, path: str) 
         TaskRecord(name, one.started, one.ended, one.attempts, report.states.get(name, "waiting"))
         for name, one in report.timings.items()
     )
+    tasks += tuple(
+        TaskRecord(
+            f"{path}/{name}", one.started, one.ended, one.attempts, inner.states.get(name, "waiting"), inner.task
+        )
+        for path, inner in report.inner.items()
+        for name, one in inner.timings.items()
+    )
     system: Any = _SYSTEMS.get(sys.platform)
     record = RunRecord(
         tasks,
@@ -299,7 +330,7 @@ def write_trace(workflow: Workflow, report: Report, began: datetime, path: str) 
         executed_at=began.isoformat(timespec="seconds"),
         machine=platform.node() or "localhost",
         system=system,
-        adaptations=tuple(one["alternative"] for one in report.adaptations),
+        adaptations=tuple(one["alternative"] for one in report.adaptations if not one.get("within")),
         version=__version__,
     )
     write_whole(path, json.dumps(export_run(workflow, record), indent=1, ensure_ascii=False) + "\n")

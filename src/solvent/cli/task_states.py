@@ -67,6 +67,9 @@ class TaskStates:
     def take(self, event: Event) -> bool:
         """Take an event; return whether it changed the state of its task."""
         name = event.task
+        if event.within:
+            # Of a sub-workflow only the task that calls it is counted.
+            return True
         if event.kind == "signal":
             # It has the name of a signal, not of a task.
             return True

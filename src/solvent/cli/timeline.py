@@ -74,7 +74,7 @@ def timeline_of(title: str, view: RunView) -> Timeline:
     ]
     moments = [Moment(at, f"signal {name}", "⚑") for at, name in view.signals]
     moments += [Moment(one.at, _adapted(one)) for one in view.adaptations]
-    idle = len(view.tasks) - len(by_task)
+    idle = sum(task not in by_task for task in view.tasks)
     more = f"; {idle:,} of {len(view.tasks):,} tasks were not called" if idle else ""
     return Timeline(f"{title}{more}", tuple(rows), view.seconds, tuple(sorted(moments, key=lambda one: one.at)))
 
@@ -122,7 +122,7 @@ def _as_json(record: RunRecord, state: str, view: RunView) -> str:
         "calls": msgspec.to_builtins(view.calls),
         "adaptations": [
             {"alternative": one.alternative, "because": one.because, "cause": one.cause, "replaced": one.replaced,
-             "by": one.by, "seconds": one.at}
+             "by": one.by, "seconds": one.at} | ({"within": one.within} if one.within else {})
             for one in view.adaptations
         ],
         "signals": [one._asdict() for one in view.signals],

@@ -15,8 +15,6 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from solvent.runs.calls import OpenCall
     from solvent.runs.execution import Execution
     from solvent.services import Caller
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
 AHEAD_SECONDS = 0.1
 """For how long calls that have been noted should keep the threads busy."""
 MIN_SECONDS = 0.0001
+MAX_OPEN_PER_JOB = 4
+"""How many sub-workflows of a service are open at once, at one depth: what they wait for is deeper inside."""
 WEIGHT = 0.25
 """How much the last call counts in what is known of how long calls take."""
 
@@ -43,6 +43,9 @@ class _Lane:
         most: float = math.inf if policy.concurrency is None else policy.concurrency
         if needs_worker and is_limited:
             most = min(most, jobs) + round(policy.rate or 0)
+        if service.kind == "workflow":
+            # Each has molecules of its own; those that are open keep the threads busy.
+            most = min(most, MAX_OPEN_PER_JOB * jobs)
         # One more than may run, so that it is there when one of them ends.
         self.most = most + 1
         #: How many calls end in `AHEAD_SECONDS`; nothing if none has been seen.
@@ -97,14 +100,12 @@ class _Lane:
 class CallQueue:
     """The calls of a run that are ready or out in this process; for one thread."""
 
-    def __init__(self, services: Iterable[Service], caller: Caller) -> None:
+    def __init__(self, caller: Caller) -> None:
         self._jobs = caller.jobs
-        self._lanes = {
-            one.name: _Lane(one, needs_worker=caller.is_pooled(one) and not caller.lends_to(one), jobs=caller.jobs)
-            for one in services
-        }
+        #: By the depth of what calls them: those inside wait for none of those around them.
+        self._lanes: dict[tuple[int, str, int], _Lane] = {}
         #: Those of them in which calls wait.
-        self._ready: dict[str, _Lane] = {}
+        self._ready: dict[_Lane, None] = {}
         #: The calls that are out: their lanes, how many were when each was noted, and since when it is made.
         self._out: dict[OpenCall, tuple[_Lane, int, float]] = {}
         self._noted: list[OpenCall] = []
@@ -114,29 +115,34 @@ class CallQueue:
     @property
     def waiting(self) -> int:
         """How many calls are ready and wait."""
-        return sum(lane.waiting for lane in list(self._ready.values()))
+        return sum(lane.waiting for lane in list(self._ready))
 
     def wait(self, call: OpenCall) -> None:
         """Let a call wait until there is room for it."""
-        service = call.request.service
-        lane = self._ready[service] = self._lanes[service]
+        instance = call.instance
+        service, caller = instance.services[call.request.service], instance.caller
+        key = instance.depth, service.name, id(service)
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _Lane(service, needs_worker=caller.needs_worker(service), jobs=self._jobs)
+        self._ready[lane] = None
         lane.queue.append(call)
 
     def admit(self) -> set[Execution]:
         """Admit calls, as many as there is room for, one of each service in turn; give those that have them."""
         found: set[Execution] = set()
-        turn = list(self._ready.items())
-        for _, lane in turn:
+        turn = list(self._ready)
+        for lane in turn:
             lane.bring_back()
         while turn:
             further = []
-            for name, lane in turn:
+            for lane in turn:
                 call = self._next(lane)
                 if call is not None:
                     found.add(call.execution)
-                    further.append((name, lane))
+                    further.append(lane)
                 elif not lane.queue and not lane.spare:
-                    del self._ready[name]
+                    del self._ready[lane]
             turn = further
         return found
 

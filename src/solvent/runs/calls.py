@@ -5,7 +5,8 @@
     ready     noted, to be made when the journal has it
     begun     made; after a failed attempt it may pause and be tried again
 
-Each further attempt is noted before it is made.
+Each further attempt is noted before it is made. The calls inside sub-workflows are among them, and are made like any
+others. The call of a sub-workflow itself is begun once: whoever continues the run continues inside (see `nested`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
-from solvent.runs.events import CallLost
+from solvent.runs.events import CallLost, CallStarted
 from solvent.services import Failure
 from solvent.services.call import Call as Attempted
 from solvent.services.code_hash import code_hash
@@ -27,7 +28,6 @@ from solvent.workflows.rule_functions import Unusable, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from solvent.engine.reaction import Flight
     from solvent.lang.molecule import Molecule
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from solvent.runs.execution import Execution
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
+    from solvent.runs.nested import Subworkflow
     from solvent.services import Handle
+    from solvent.services.call import Attempt
     from solvent.workflows.model import Service
 
 LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
@@ -54,24 +56,44 @@ class OpenCall:
         "announced",
         "execution",
         "flight",
+        "given",
         "handle",
         "identity",
+        "instance",
         "is_begun",
         "is_called_off",
         "is_cancelled",
         "is_made",
         "is_refused",
         "key",
+        "nested",
         "noted",
+        "opens",
         "origin",
+        "policy",
         "request",
         "start",
         "task",
         "verdicts",
     )
 
-    def __init__(self, execution: Execution, flight: Flight, request: Request, task: str, origin: str = "") -> None:
-        self.execution = execution
+    def __init__(  # noqa: PLR0917 - what makes a call
+        self,
+        instance: Execution,
+        flight: Flight,
+        request: Request,
+        task: str,
+        origin: str = "",
+        policy: Policy = _NO_POLICY,
+    ) -> None:
+        #: The execution whose reaction waits for it, and that around all sub-workflows, which its host drives.
+        self.instance = instance
+        self.execution = instance.root
+        self.policy = policy
+        #: The sub-workflow that it calls, and with which arguments; and the path under which that is opened next.
+        self.nested: Subworkflow | None = None
+        self.given: tuple[list[Any], dict[str, Any]] = [], {}
+        self.opens = ""
         self.flight = flight
         self.request = request
         self.task = task
@@ -109,11 +131,24 @@ class OpenCall:
 
     def done(self, value: Any, failure: Failure | None, attempts: int) -> None:
         """Take the outcome of the call, from any thread."""
-        self.execution.arrive(Answer(self, value, failure, attempts))
+        self.instance.arrive(Answer(self, value, failure, attempts))
 
     def try_again(self, failure: Failure, begin: Callable[[], None]) -> None:
         """Let a further attempt be noted, and then made; from any thread."""
-        self.execution.arrive(Again(self, failure, begin))
+        self.instance.arrive(Again(self, failure, begin))
+
+    def began(self, attempt: Attempt) -> None:
+        """Take that the call of a sub-workflow has begun, from any thread."""
+        self.execution.calls.answers.put(Began(self, attempt))
+
+    def stopped(self, attempt: Attempt) -> None:
+        """Take that the call of a sub-workflow was ended from outside, from any thread."""
+        self.execution.calls.answers.put(Ended(self, attempt))
+
+    @property
+    def continues(self) -> bool:
+        """Whether it is not made again should its process die: it calls a sub-workflow, and that is in the journal."""
+        return self.nested is not None and not self.nested.begins_again
 
     def cancel(self) -> None:
         """End it, or do not make it."""
@@ -127,6 +162,26 @@ class OpenCall:
     def is_pausing(self) -> bool:
         """Whether it is between two attempts, so that none is out."""
         return isinstance(self.handle, Attempted) and self.handle.is_pausing(self.announced)
+
+    @property
+    def label(self) -> str:
+        """Its task, as people are told of it: below the path of its sub-workflow, if it is made in one."""
+        within = self.instance.within
+        return f"{within}/{self.task}" if within else self.task
+
+
+class Began(NamedTuple):
+    """The call of a sub-workflow has begun."""
+
+    call: OpenCall
+    attempt: Attempt
+
+
+class Ended(NamedTuple):
+    """The call of a sub-workflow was ended from outside: it took too long, or is not wanted any more."""
+
+    call: OpenCall
+    attempt: Attempt
 
 
 class Answer(NamedTuple):
@@ -160,6 +215,13 @@ class Starter(Protocol):
     def start(self) -> Callable[..., Handle]:
         """Makes a call."""
 
+    @property
+    def within(self) -> Callable[..., Starter]:
+        """Returns one for the services of a sub-workflow."""
+
+    def needs_worker(self, service: Service, /) -> bool:
+        """Return whether each call of a service needs a worker."""
+
 
 class NoCaller:
     """Stands where calls would be made: none is."""
@@ -167,6 +229,14 @@ class NoCaller:
     def start(self, *_: Any, **__: Any) -> NoReturn:
         """Never come to this: a replay makes no calls."""
         raise AssertionError("a replay calls nobody")
+
+    def within(self, *_: Any, **__: Any) -> NoCaller:
+        """Return itself."""
+        return self
+
+    def needs_worker(self, _service: Service) -> bool:
+        """Return false."""
+        return False
 
 
 class Room(Protocol):
@@ -188,15 +258,12 @@ class Calls:
 
     def __init__(
         self,
-        services: Iterable[Service],
         journal: Journal,
         answers: Answers,
         room: Room | None = None,
         *,
-        folder: Path | None = None,
         is_shared: bool = False,
     ) -> None:
-        """Look for the code of services in `folder`."""
         #: All that have no answer; those that wait to be admitted, by their names; those that are made next.
         self.out: dict[OpenCall, None] = {}
         self.waiting: dict[str, OpenCall] = {}
@@ -211,12 +278,14 @@ class Calls:
         self._journal = journal
         self.room = room
         self._is_shared = is_shared
-        self._services = {one.name: one for one in services}
-        self._policies = {name: one.policy for name, one in self._services.items()}
-        self._folder = folder
-        self._codes: dict[str, bytes] = {}
-        self._counts: Counter[tuple[str, int | None]] = Counter()
-        self._of: dict[str, dict[OpenCall, None]] = {}
+        # By the service, which is an object of its own in each workflow.
+        self._codes: dict[int, bytes] = {}
+        self._counts: Counter[tuple[str, str, int | None]] = Counter()
+        # The open calls of each task, and of each sub-workflow, by its path.
+        self._of: dict[tuple[str, str], dict[OpenCall, None]] = {}
+        self._within: dict[str, dict[OpenCall, None]] = {}
+        # How often each call has opened its sub-workflow.
+        self._openings: Counter[str] = Counter()
         self._planned: dict[str, OpenCall] = {}
         # Answers that may not be in the journal yet; and the calls that were out when all was given up.
         self._taken: list[Answer | Again] = []
@@ -229,24 +298,51 @@ class Calls:
 
     @property
     def is_none_out(self) -> bool:
-        """Whether none was made that has no answer."""
-        return len(self.out) == len(self.waiting)
+        """Whether none was made that has no answer, but for sub-workflows: these another process continues."""
+        return len(self.out) == len(self.waiting) or all(
+            call.key in self.waiting or call.key in self._planned or call.continues for call in self.out
+        )
 
-    def of(self, origin: str) -> list[OpenCall]:
+    def of(self, within: str, origin: str) -> list[OpenCall]:
         """Give the calls of a task, the newest first: those that wait for a worker are to be ended before others."""
-        return list(reversed(self._of.get(origin, ())))
+        return list(reversed(self._of.get((within, origin), ())))
+
+    def inside(self, within: str) -> list[OpenCall]:
+        """Return the open calls of a sub-workflow."""
+        return list(self._within.get(within, ()))
+
+    def has_inside(self, within: str) -> bool:
+        """Return whether a sub-workflow has open calls."""
+        return bool(self._within.get(within))
 
     # --- From a plan to a call.
 
     def plan(self, call: OpenCall) -> None:
         """Take a call that is to be made."""
-        name, index = call.task, call.request.index
-        count = self._counts[name, index] = self._counts[name, index] + 1
-        key = name if index is None else f"{name}[{index}]"
+        name, index, within = call.task, call.request.index, call.instance.within
+        count = self._counts[within, name, index] = self._counts[within, name, index] + 1
+        key = call.label if index is None else f"{call.label}[{index}]"
         call.key = key if count == 1 else f"{key}#{count}"
-        self.out[call] = None
-        self._of.setdefault(call.origin, {})[call] = None
+        self._add(call)
         self._planned[call.key] = call
+
+    def _add(self, call: OpenCall) -> None:
+        within = call.instance.within
+        self.out[call] = None
+        self._of.setdefault((within, call.origin), {})[call] = None
+        self._within.setdefault(within, {})[call] = None
+
+    def _remove(self, call: OpenCall) -> None:
+        within = call.instance.within
+        self.out.pop(call, None)
+        of, inside = self._of.get((within, call.origin), {}), self._within.get(within, {})
+        of.pop(call, None)
+        inside.pop(call, None)
+        # There may be very many sub-workflows, one after the other.
+        if within and not of:
+            self._of.pop((within, call.origin), None)
+        if within and not inside:
+            self._within.pop(within, None)
 
     def planned(self, key: str) -> OpenCall | None:
         """Return a planned call, if it is one."""
@@ -265,6 +361,13 @@ class Calls:
                     continue
                 # Whoever resumes has all that were made.
                 self._journal.withdraw(key)
+            if not call.instance.is_live:
+                # Its sub-workflow is continued first.
+                self._planned[key] = call
+                continue
+            if key in self._journal.open_calls and not self._journal.is_read_only:
+                self._continue(call)
+                continue
             self.waiting[key] = call
             if call.is_cancelled:
                 self.admit(call)
@@ -278,15 +381,29 @@ class Calls:
         # Its attempts are counted by itself. That the next one is made may be in the journal already, or not.
         call.noted = self._journal.out.get(call.key, 0)
         self._journal.attempts[call.key] -= call.noted
-        for calls in (self.out, self._of[call.origin]):
-            del calls[planned]
-            calls[call] = None
-        call.execution, call.flight, call.request = planned.execution, planned.flight, planned.request
+        self._remove(planned)
+        call.execution, call.instance = planned.execution, planned.instance
+        call.flight, call.request = planned.flight, planned.request
+        self._add(call)
         call.is_called_off = planned.is_called_off
-        planned.execution.tell_made(planned)
+        call.instance.tell_made(planned)
         if planned.is_cancelled:
             call.cancel()
         return True
+
+    def _continue(self, call: OpenCall) -> None:
+        """Continue the call of a sub-workflow that was open."""
+        journal, key = self._journal, call.key
+        opens = journal.open_calls.pop(key)
+        if call.is_cancelled:
+            self.answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
+            return
+        # It goes on with the attempt that was noted last.
+        journal.attempts[key] -= 1
+        self._allow(call)
+        call.opens = opens
+        call.instance.tell_made(call)
+        self.ready.append(call)
 
     def admit(self, call: OpenCall) -> bool:
         """Note a call that waits, and make it next; tell whether it is: one that was cancelled or lost often is not."""
@@ -303,8 +420,7 @@ class Calls:
 
     def _announce(self, call: OpenCall) -> bool:
         """Note that a call is about to be made; tell whether it is."""
-        journal, key = self._journal, call.key
-        policy = self._policies.get(call.request.service, _NO_POLICY)
+        journal, key, policy = self._journal, call.key, call.policy
         losses = journal.losses.get(key, 0)
         if call.is_cancelled:
             self.answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
@@ -313,21 +429,58 @@ class Calls:
             self.answers.put(Answer(call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
             return False
         if journal.is_kept:
-            journal.started(key, call.task, self.digests(call))
-            if policy.retries:
-                # All lives of the run count together; what was lost with its agent has not failed.
-                failed = journal.attempts[key] - losses if self._is_shared else 0
-                call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
-            call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun.get(key, 0) > 0)
+            self._note_start(call)
+            self._allow(call)
         return True
+
+    def _note_start(self, call: OpenCall, attempt: int = 1) -> None:
+        """Note that an attempt of a call is about to be made, and the path of the sub-workflow that it opens."""
+        within, nested = call.instance.within, call.nested
+        opens = definition = ""
+        if nested is not None:
+            self._journal.defined(nested.definition, nested.defined)
+            call.opens = opens = self.path(call)
+            definition = nested.definition
+        arguments, code = self.digests(call) if attempt == 1 else (b"", b"")
+        self._journal.started(
+            CallStarted(
+                call.key,
+                call.task,
+                time.time(),
+                attempt,
+                arguments,
+                code,
+                within=within,
+                opens=opens,
+                definition=definition,
+            )
+        )
+
+    def path(self, call: OpenCall) -> str:
+        """Return the path under which a call opens its sub-workflow next."""
+        self._openings[call.key] += 1
+        number = self._openings[call.key]
+        return call.key if number == 1 else f"{call.key}!{number}"
+
+    def opened(self, call: OpenCall) -> None:
+        """Count that a call has opened its sub-workflow before."""
+        self._openings[call.key] += 1
+
+    def _allow(self, call: OpenCall) -> None:
+        """Let a call know who it is, and how many attempts it has."""
+        journal, key, policy = self._journal, call.key, call.policy
+        if policy.retries:
+            # All lives of the run count together; what was lost with its agent has not failed.
+            failed = journal.attempts[key] - journal.losses.get(key, 0) if self._is_shared else 0
+            call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
+        call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun.get(key, 0) > 0)
 
     def digests(self, call: OpenCall) -> tuple[bytes, bytes]:
         """Return the digests of a call's arguments and of the code of its service: equal ones may share an answer."""
-        name = call.request.service
-        code = self._codes.get(name)
+        service = call.instance.services.get(call.request.service)
+        code = self._codes.get(id(service))
         if code is None:
-            service = self._services.get(name)
-            code = self._codes[name] = b"" if service is None else code_hash(service, self._folder)
+            code = self._codes[id(service)] = b"" if service is None else code_hash(service, call.instance.folder)
         try:
             data = codec.pieces([_plain(one) for one in call.request.arguments])
         except codec.Unrecordable:
@@ -382,28 +535,28 @@ class Calls:
             if not journal.is_kept:
                 return None
             try:
-                failure = self._note_value(call.key, attempts, value)
+                failure = self._note_value(call, attempts, value)
             except MemoryError:
                 failure = Failure("FAILED", NO_MEMORY)
             if failure is None:
                 return None
-        journal.failed(call.key, call.task, attempts, failure)
+        journal.failed(call.key, call.task, attempts, failure, within=call.instance.within)
         return failure
 
-    def _note_value(self, key: str, attempts: int, value: Any) -> Failure | None:
+    def _note_value(self, call: OpenCall, attempts: int, value: Any) -> Failure | None:
         """Note the value of an answer; return why it fails its call, where another machine must be able to have it."""
         try:
             data = codec.pieces(value)
         except codec.Unrecordable as error:
             if self._is_shared:
                 return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
-            self._journal.discarded(key, attempts)
-            self.unkept[key] = str(error)
+            self._journal.discarded(call.key, attempts, within=call.instance.within)
+            self.unkept[call.key] = str(error)
             return None
         max_bytes = self._journal.max_value_bytes
         if self._is_shared and len(data) > max_bytes:
             return Failure("FAILED", f"its result has {len(data):,} bytes, and the store takes at most {max_bytes:,}")
-        self._journal.answered(key, attempts, data)
+        self._journal.answered(call.key, attempts, data, within=call.instance.within)
         return None
 
     def note_failed_again(self) -> None:
@@ -417,14 +570,14 @@ class Calls:
         call = again.call
         failed, call.announced = call.announced, call.announced + 1
         if call.announced > call.noted:
-            self._journal.failed(call.key, call.task, failed, again.failure, is_last=False)
-            self._journal.retried(call.key, call.task, call.announced)
+            within = call.instance.within
+            self._journal.failed(call.key, call.task, failed, again.failure, is_last=False, within=within)
+            self._note_start(call, call.announced)
         self.ready.append(again)
 
     def end(self, call: OpenCall) -> None:
         """Forget a call that has its answer."""
-        self.out.pop(call, None)
-        self._of[call.origin].pop(call, None)
+        self._remove(call)
         # It leads back to the call.
         call.handle = None
 
@@ -435,18 +588,23 @@ class Calls:
 
     # --- Giving up.
 
-    def abandon(self) -> list[OpenCall]:
-        """End all calls, and return them."""
-        # Of one that waits, for a thread or for its next attempt, nothing is out.
-        self._given_up = [call.key for call in self.out if call.key not in self.waiting and not call.is_pausing]
-        self.waiting.clear()
-        found = list(self.out)
+    def abandon(self, within: Iterable[str] | None = None) -> list[OpenCall]:
+        """End all calls, or those of the sub-workflows with some paths, and return them."""
+        if within is None:
+            # Of one that waits, for a thread or for its next attempt, nothing is out.
+            self._given_up = [
+                call.key
+                for call in self.out
+                if call.key not in self.waiting and not call.continues and call.instance.is_live and not call.is_pausing
+            ]
+        found = list(self.out) if within is None else [call for path in within for call in self.inside(path)]
         for call in reversed(found):
+            self.waiting.pop(call.key, None)
             call.cancel()
             self.end_room(call)
-        self.out.clear()
-        self.ready = []
-        self._planned.clear()
+            self._planned.pop(call.key, None)
+            self._remove(call)
+        self.ready = [one for one in self.ready if (one.call if isinstance(one, Again) else one) in self.out]
         return found
 
     def withdraw(self) -> None:
@@ -459,16 +617,20 @@ class Calls:
         """Yield the calls that were made and whose answers may not be in the journal, with what has come of them."""
         taken = {one.call for one in self._taken}
         for call in self.out:
-            if call.is_begun and call not in taken:
+            if call.is_begun and call not in taken and not call.continues:
                 yield call, None
         for one in self._taken:
-            yield one.call, one
+            if not one.call.continues:
+                yield one.call, one
 
     def forget_unmade(self) -> None:
         """Have only calls that were made: the others never will be, and would keep their room for ever."""
         self.waiting.clear()
         for call in self.out:
-            if not call.is_begun:
+            if call.continues:
+                # What happened inside is in the journal.
+                call.cancel()
+            if not call.is_begun or call.continues:
                 self.end_room(call)
 
 
@@ -486,4 +648,4 @@ def _wait_until_let_go(value: Any) -> None:
         time.sleep(0.001)
 
 
-__all__ = ["Again", "Answer", "Answers", "Calls", "NoCaller", "OpenCall", "Room", "Starter"]
+__all__ = ["Again", "Answer", "Answers", "Began", "Calls", "Ended", "NoCaller", "OpenCall", "Room", "Starter"]

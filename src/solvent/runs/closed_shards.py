@@ -66,9 +66,10 @@ def wanted_of(workflow: Workflow) -> frozenset[str]:
     return frozenset((*workflow.outcomes, *(new for one in workflow.alternatives for new in one.exits.values())))
 
 
-def adapted_event(one: Mapping[str, Any], *, at: float) -> Adapted:
+def adapted_event(one: Mapping[str, Any], *, at: float, within: str = "") -> Adapted:
     """Return an adaptation of a report as an event."""
-    return Adapted(one["alternative"], one["because"], at, one["cause"], tuple(one["replaced"]), tuple(one["by"]))
+    replaced, by = tuple(one["replaced"]), tuple(one["by"])
+    return Adapted(one["alternative"], one["because"], at, one["cause"], replaced, by, within)
 
 
 def _results(blobs: Blobs, values: Mapping[str, Any]) -> tuple[dict[str, Kept], dict[str, str]]:
@@ -180,6 +181,7 @@ def _adaptation(event: Adapted, began: float) -> dict[str, Any]:
         "replaced": list(event.replaced),
         "by": list(event.by),
         "seconds": max(0.0, event.at - began),
+        **({"within": event.within} if event.within else {}),
     }
 
 

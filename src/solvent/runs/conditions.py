@@ -19,6 +19,7 @@ from solvent.lang.operators import Incomputable, truth
 from solvent.lang.solution import Solution
 from solvent.services.failure import cause_of
 from solvent.services.python import function_of
+from solvent.workflows.formats.yaml.writer import name_of_function
 from solvent.workflows.model import Service
 from solvent.workflows.rule_functions import value_of
 
@@ -241,4 +242,18 @@ def tests_of(workflow: Workflow) -> Iterator[tuple[str, str, Test]]:
                 yield task.name, "enough", control.many.enough
 
 
-__all__ = ["Chooser", "Judge", "cause", "condition_of", "judge_of", "predicate_of", "tests_of"]
+def predicates_of(workflow: Workflow) -> Iterator[str]:
+    """Give the names of the functions that a workflow asks about results; one without a name is left out."""
+    asked: list[Any] = [one.predicate for one in workflow.alternatives]
+    asked += [test.predicate for _, _, test in tests_of(workflow)]
+    for one in asked:
+        if isinstance(one, str):
+            yield one
+        elif one is not None:
+            try:
+                yield name_of_function(one)
+            except WorkflowProblem:
+                continue
+
+
+__all__ = ["Chooser", "Judge", "cause", "condition_of", "judge_of", "predicate_of", "predicates_of", "tests_of"]

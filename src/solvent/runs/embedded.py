@@ -25,12 +25,12 @@ from solvent.engine.reaction import Stopped
 from solvent.errors import Interrupted, LimitReached, ReactionFailed, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs.call_queue import CallQueue
-from solvent.runs.calls import Again
+from solvent.runs.calls import Answer
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS, bound
 from solvent.runs.host import Host
 from solvent.runs.journal import MemoryJournal
-from solvent.runs.kinds import makers_at
+from solvent.runs.kinds import MAKERS
 from solvent.runs.resources import lender_of, while_lending
 from solvent.services import Caller
 from solvent.services.threads import is_before
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from solvent.engine.reaction import Reaction
     from solvent.lang.solution import Solution
-    from solvent.runs.calls import Answer
+    from solvent.runs.calls import Again
     from solvent.runs.host import Touched
     from solvent.runs.journal import Journal
     from solvent.runs.report import Event, Report
@@ -72,7 +72,6 @@ class EmbeddedRun:
         folder: Path | None = None,
         solution: Solution | None = None,
         signals: Sequence[Signal] = (),
-        depth: int = 0,
         max_seconds: float | None = None,
         watch: Callable[[Event], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
@@ -102,7 +101,7 @@ class EmbeddedRun:
         )
         self._lender = lender_of(workflow, inputs, folder)
         callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder, observer=observer)
-        self._caller = partial(callers, workflow.services, makers=makers_at(depth), lender=self._lender)
+        self._caller = partial(callers, workflow.services, makers=MAKERS, lender=self._lender)
         self._inbox = inbox if workflow.signals else None
         self._heard_at = 0.0
         self._should_stop = should_stop
@@ -162,7 +161,7 @@ class EmbeddedRun:
         with self._caller(after=self._after) as caller:
             self._has_jobs = caller.threads.count_waiting
             if self.execution.journal.is_kept and caller.executor is None:
-                self._queue = CallQueue(self.execution.workflow.services, caller)
+                self._queue = CallQueue(caller)
                 self.execution.calls.room = self._queue
             yield caller
 
@@ -329,7 +328,8 @@ class EmbeddedRun:
             return Interrupted("H504", "interrupted before the workflow was done")
         limit = f"time limit of {self._max_seconds:g} s reached"
         hint = "allow more: --max-seconds"
-        running = sorted({call.task for call in execution.calls.out if call.key not in execution.calls.waiting})
+        calls = execution.calls
+        running = sorted({one.label for one in calls.out if one.nested is None and one.key not in calls.waiting})
         if not running:
             return LimitReached("H502", f"{limit} before the workflow was done", hint=hint)
         named = ", ".join(f"`{name}`" for name in running[:_MAX_NAMED])
@@ -346,7 +346,7 @@ class EmbeddedRun:
         execution = self.execution
         while not self._host.came.empty():
             came = self._host.came.get()
-            if isinstance(came, Again) or (came.failure is not None and came.failure.kind == "CANCELLED"):
+            if not isinstance(came, Answer) or (came.failure is not None and came.failure.kind == "CANCELLED"):
                 continue
             if came.call is execution.calls.awaited or came.call not in execution.calls.out:
                 # It is in the journal already.

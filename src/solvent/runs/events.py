@@ -12,8 +12,14 @@ nobody for them. *Derived* events follow from inputs, and are derived again. *Fa
     MessagesReceived, SignalReceived   inputs
     ShardWaits    fact      which tasks wait for people
     Adapted       derived   an alternative has replaced tasks
+    WorkflowDefined fact    a sub-workflow is called for the first time in this journal, and this is what it is
+    WorkflowClosed derived  a sub-workflow has ended, and how its tasks are
     ShardClosed   derived   nothing more can happen in the shard, and how its tasks are
     Ended         fact      nothing more can happen
+
+A call of a sub-workflow *opens* it: what happens inside has the path under which it was opened as `within`, and the
+start of such a call is an input, since it is not made again: whoever continues the run continues inside. A path is the
+name of the call, with a number where it was opened before; it is unique in the run, and nothing parses it.
 """
 
 from __future__ import annotations
@@ -60,6 +66,11 @@ class CallStarted(Event, frozen=True, gc=False):
     code: bytes = b""
     #: What its service knows it by, where that is not the run and the call: it was begun in an earlier version.
     name: str = ""
+    #: The path of the sub-workflow in which it is made; empty in the workflow itself. So in other events.
+    within: str = ""
+    #: The path of the sub-workflow that it opens, and which one that is (see `WorkflowDefined`).
+    opens: str = ""
+    definition: str = ""
 
 
 class CallAnswered(Event, frozen=True, gc=False):
@@ -74,6 +85,7 @@ class CallAnswered(Event, frozen=True, gc=False):
     is_discarded: bool = False
     #: The version of the run in which it was answered, if that is an earlier one.
     kept: int = 0
+    within: str = ""
 
 
 class CallFailed(Event, frozen=True, gc=False):
@@ -90,6 +102,7 @@ class CallFailed(Event, frozen=True, gc=False):
     is_last: bool = True
     #: As of an answer.
     kept: int = 0
+    within: str = ""
 
 
 class CallLost(Event, frozen=True, gc=False):
@@ -131,10 +144,44 @@ class Adapted(Event, frozen=True, gc=False):
     cause: str
     replaced: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    within: str = ""
 
     def is_same(self, other: Adapted) -> bool:
         """Return whether both tell of the same adaptation, whenever that was."""
-        return (self.alternative, self.task, self.replaced) == (other.alternative, other.task, other.replaced)
+        return self._what == other._what
+
+    @property
+    def _what(self) -> tuple[object, ...]:
+        return self.alternative, self.task, self.replaced, self.within
+
+
+class WorkflowDefined(Event, frozen=True, gc=False):
+    """A sub-workflow is called for the first time in this journal."""
+
+    #: Its digest.
+    definition: str
+    name: str
+    tasks: tuple[str, ...]
+    #: Those of its tasks that stand by until an alternative needs them.
+    dormant: tuple[str, ...] = ()
+    #: The blob that has it as JSON; nothing where a file cannot say it.
+    document: str = ""
+    #: Whether it begins again if its process dies, since it changes resources: what happens inside is no input.
+    begins_again: bool = False
+
+
+class WorkflowClosed(Event, frozen=True, gc=False):
+    """A sub-workflow has ended, or was ended: how its tasks are."""
+
+    within: str
+    at: float
+    states: dict[str, str]
+    failures: list[Failed] = []
+    stuck: list[str] = []
+    ended_by: str = ""
+    is_cancelled: bool = False
+    reactions: int = 0
+    error: str = ""
 
 
 class ShardClosed(Event, frozen=True, gc=False):
@@ -182,6 +229,8 @@ AnyEvent: TypeAlias = (
     | SignalReceived
     | ShardWaits
     | Adapted
+    | WorkflowDefined
+    | WorkflowClosed
     | ShardClosed
     | Ended
 )
@@ -215,6 +264,6 @@ def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
 
 __all__ = [
     "Adapted", "AnyEvent", "CallAnswered", "CallFailed", "CallLost", "CallStarted", "Ended", "Event",
-    "MessagesReceived", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived", "decode", "encode",
-    "is_in_blob",
+    "MessagesReceived", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived", "WorkflowClosed",
+    "WorkflowDefined", "decode", "encode", "is_in_blob",
 ]  # fmt: skip

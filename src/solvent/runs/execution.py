@@ -12,6 +12,9 @@ rules call. Whoever hosts it drives it, in one thread:
     execution.journal.commit()      # keep what was noted; a shard also has messages: `appends` gives both
     execution.begin_calls()
 
+The sub-workflows that it calls are executions inside it (`nested`): they have its journal and its calls, and their host
+drives only the outermost one.
+
 Everything is told by the journal and the messages: whoever opens both again is where the last one was.
 """
 
@@ -19,6 +22,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,11 +31,19 @@ from solvent.engine.reactor import Reactor
 from solvent.errors import RecordProblem
 from solvent.lang.molecule import Molecule, Symbol
 from solvent.lang.solution import Solution
-from solvent.runs.calls import Again, Calls, OpenCall
+from solvent.runs.calls import Again, Began, Calls, Ended, NoCaller, OpenCall
 from solvent.runs.closed_shards import adapted_event, closed_run, closed_shard
 from solvent.runs.conditions import Chooser, cause, judge_of
-from solvent.runs.events import CallAnswered, CallFailed, MessagesReceived, ShardWaits, SignalReceived
+from solvent.runs.events import (
+    CallAnswered,
+    CallFailed,
+    CallStarted,
+    MessagesReceived,
+    ShardWaits,
+    SignalReceived,
+)
 from solvent.runs.functions import bound
+from solvent.runs.nested import Nested
 from solvent.runs.outcome import Outcome, has_waiting
 from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, concluded
 from solvent.runs.resources import claimed
@@ -40,7 +52,7 @@ from solvent.runs.stuck import waiting_in
 from solvent.services import Failure
 from solvent.values import codec
 from solvent.workflows.forms import task_of
-from solvent.workflows.model import Task
+from solvent.workflows.model import Policy, Task
 from solvent.workflows.rule_functions import Unpassable, Unusable, molecule_of, value_of
 
 if TYPE_CHECKING:
@@ -55,11 +67,14 @@ if TYPE_CHECKING:
     from solvent.runs.journal import Journal
     from solvent.runs.kept import Blobs
     from solvent.runs.messages import Mailbox
+    from solvent.runs.nested import Inside
     from solvent.runs.signals import Signal
+    from solvent.services import Handle
     from solvent.store import Append, Record
     from solvent.workflows.translate import Concrete
 
 _RES, _ERR, _GOT, _FAULT, _AWAY = map(Symbol, ("RES", "ERR", "GOT", "FAULT", "AWAY"))
+_NO_POLICY = Policy()
 _OFF, _REPLACE, _GIVE_UP, _PASS, _SIGNAL, _FROM, _PART = map(
     Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "SIGNAL", "FROM", "PART")
 )
@@ -89,7 +104,8 @@ class Spectator(Protocol):
 class Execution:
     """One execution; see above.
 
-    Without `mailbox` it is the whole workflow. See `Calls` for `room` and `is_shared`.
+    Without `mailbox` it is the whole workflow. See `Calls` for `room` and `is_shared`. With `root` it is a sub-workflow
+    inside that one.
     """
 
     def __init__(
@@ -107,16 +123,28 @@ class Execution:
         observe: Callable[[Reaction], None] | None = None,
         spectator: Spectator | None = None,
         should_stop: Callable[[], bool] | None = None,
+        root: Execution | None = None,
+        inside: Inside | None = None,
     ) -> None:
         self.workflow = workflow = concrete.workflow
         self.solution = concrete.solution
-        self.reactor = Reactor(observe=observe or spectator, should_stop=should_stop)
+        self.root = self if root is None else root
+        self.inside = inside
+        #: The path of the sub-workflow that it is; nothing if it is the outermost.
+        self.within = "" if inside is None else inside.path
+        self.depth: int = 0 if inside is None else inside.depth
+        self.folder = folder
+        self.should_stop = should_stop if root is None else self._must_stop
+        self.reactor = Reactor(observe=observe or spectator, should_stop=self.should_stop)
         self.journal = journal
         self.mailbox = mailbox
         self.signals = Signals(workflow, signals)
         self.chooser = Chooser(workflow, folder)
         self.report = Report(workflow.name, trace=[] if workflow.is_controlled else None)
-        self.calls = Calls(workflow.services, journal, answers, room, folder=folder, is_shared=is_shared)
+        #: The open calls, and the sub-workflows: of all that is inside the outermost.
+        self.calls: Calls = Calls(journal, answers, room, is_shared=is_shared) if root is None else root.calls
+        self.nested: Nested = Nested(self) if root is None else root.nested
+        self.services = {one.name: one for one in workflow.services}
         #: Whether it is to be left to another agent as soon as nothing is out.
         self.is_leaving = False
         #: Whether anything has changed since it was last told how it stands.
@@ -127,9 +155,10 @@ class Execution:
         self._tasks = workflow.by_name
         if concrete.is_foreign:
             self._add_unknown_tasks()
-        self._caller: Starter | None = None
+        #: Makes its calls.
+        self.caller: Starter = NoCaller()
         self._is_shared = is_shared
-        self._watch = watch
+        self.watch: Callable[[Event], None] | None = watch if root is None else root.watch
         self._spectator = spectator
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._judge = judge_of(workflow, folder)
@@ -145,12 +174,12 @@ class Execution:
         swaps = [one for one in workflow.alternatives if one.name in concrete.forms.swapped]
         self._stands_for = {new: old for one in swaps for old, new in one.exits.items()}
         self._forms = concrete.forms
-        self._began = time.perf_counter()
+        self.began: float = time.perf_counter() if root is None else root.began
         self._faults: dict[str, Failed] = {}
         #: The exceptions of the tasks that failed first, where they were raised in this process.
         self.errors: dict[str, BaseException] = {}
         # Adaptations after a repeated call has failed, while it is open whether the past fits that.
-        self._adapted_again: list[Adapted] = []
+        self.adapted_again: list[Adapted] = []
         self._replaced: set[str] = set()
         # How far each task with a gate is cancelled, and which of its cases: what is older is not called any more.
         self._void: dict[str, int] = {}
@@ -182,10 +211,10 @@ class Execution:
 
     def start(self, caller: Starter, messages: Iterable[Record] = (), *, adrift: Adrift | None = None) -> None:
         """Be where the journal ends; `messages` are all that were sent here, `adrift` has calls that are out."""
-        self._caller = caller
+        self.caller = caller
         self._adrift = adrift
         self._inputs = len(self.journal.past)
-        self._began = time.perf_counter()
+        self.began = time.perf_counter()
         if self._spectator is not None:
             self._spectator.begin(self.solution, self._names)
         if self.mailbox is not None:
@@ -203,24 +232,49 @@ class Execution:
         except BaseException:
             if self._is_shared:
                 # Python warns of a coroutine that nobody has begun.
-                for flight in self.reactor.flights:
-                    flight.coroutine.close()
-                self.reactor.flights = []
+                for instance in (self, *self.nested.below(self)):
+                    for flight in instance.reactor.flights:
+                        flight.coroutine.close()
+                    instance.reactor.flights = []
             raise
         finally:
             self._adrift = None
 
-    def take(self, answer: Answer | Again) -> None:
-        """Take the answer of a call; or that it is to be tried again, which is noted before."""
+    def begin(self) -> None:
+        """Let a sub-workflow react for the first time."""
+        self.reactor.run(self.solution)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its calls are made; those of a sub-workflow that is done again are when the call around it is."""
+        return self.inside is None or self.inside.attempt is not None or self.journal.is_read_only
+
+    def _must_stop(self) -> bool:
+        """Return whether a sub-workflow must stop reacting: it is not wanted any more, or nothing is."""
+        if self.inside is not None and self.inside.is_unwanted():
+            return True
+        outer = self.root.should_stop
+        return outer is not None and outer()
+
+    def take(self, answer: Answer | Again | Began | Ended) -> None:
+        """Take what has come of a call: its answer; or that it is to be tried again, which is noted before."""
+        if isinstance(answer, Began | Ended):
+            self.nested.take(answer)
+            return
         if answer.call not in self.calls.out:
             return
         taken = self.calls.take(answer)
         # The answer that came is let go: its value may be all that memory holds.
         del answer
-        if taken is not None:
-            with bound(self):
-                self._land(*taken)
-                self._plan_calls()
+        if taken is None:
+            return
+        instance = taken[0].instance
+        if instance is not self:
+            self.nested.react(instance, partial(instance.land, *taken))
+            return
+        with bound(self):
+            self.land(*taken)
+            self.plan_calls()
 
     def hear(self, messages: Iterable[Record]) -> None:
         """Take messages of other shards; those that were there at the start have been taken then."""
@@ -233,7 +287,7 @@ class Execution:
             self.journal.note(MessagesReceived(self.mailbox.position))
             with bound(self):
                 self._hear(self.mailbox.position)
-                self._plan_calls()
+                self.plan_calls()
             signals, self.mailbox.signals = self.mailbox.signals, []
             for one in signals:
                 self.signal(one.name, codec.decode(one.value.read(self.mailbox.store)), one.id)
@@ -245,13 +299,13 @@ class Execution:
         self.journal.signalled(name, value, id)
         with bound(self):
             self._send_signal(name, value, id)
-            self._plan_calls()
+            self.plan_calls()
 
     def settle(self) -> None:
         """React until nothing more can happen without an answer, a message or a signal; plan the calls that follow."""
         with bound(self):
             while not self.report.ended_by:
-                self._plan_calls()
+                self.plan_calls()
                 if self.journal.starts:
                     self._tell_starts()
                 past = self.journal.past
@@ -261,6 +315,7 @@ class Execution:
                     break
         if self.calls.failed_again and not self.journal.past:
             self._note_failed_again()
+        self.nested.settle()
         if self.report.ended_by:
             self.abandon()
         elif self._is_caught_up and self.calls.awaited is None:
@@ -276,10 +331,10 @@ class Execution:
         if self.waits != self.journal.waits and not self.journal.is_read_only:
             self.journal.waits = self.waits
             self.journal.note(ShardWaits(time.time(), self.waits))
-        if self._watch is not None and self.journal.is_kept:
+        if self.watch is not None and self.journal.is_kept:
             for task, signal in self.waits:
                 if (task, signal) not in before:
-                    self._watch(Event("waits", task, self.seconds, signal))
+                    self.watch(Event("waits", task, self.seconds, signal))
 
     @property
     def is_signal_coming(self) -> bool:
@@ -290,7 +345,7 @@ class Execution:
         """Make a call next that waits; tell whether it is made."""
         if not self.calls.admit(call):
             return False
-        self.tell_made(call)
+        call.instance.tell_made(call)
         return True
 
     def admit_all(self) -> None:
@@ -317,19 +372,29 @@ class Execution:
 
     def abandon(self) -> None:
         """Do nothing any more: end the calls that are out, and put back what they were made of, so nothing is lost."""
-        now, out = self.seconds, self.calls.abandon()
-        for call in out:
-            self.report.timings.setdefault(call.task, Timing(now, now)).ended = now
-            if self.report.trace is not None:
-                self._note(Event("cancelled", call.task, now))
-        for flight in (*(call.flight for call in out), *self.reactor.flights):
-            flight.coroutine.close()
-            self.reactor.crash(flight, KeyboardInterrupt())
-        self.reactor.flights = []
+        below, is_inner = self.nested.below(self), self.inside is not None
+        several = [self, *below]
+        for call in self.calls.abandon([one.within for one in several] if is_inner else None):
+            call.instance.give_up(call)
+        for one in several:
+            for flight in one.reactor.flights:
+                flight.coroutine.close()
+                one.reactor.crash(flight, KeyboardInterrupt())
+            one.reactor.flights = []
+        self.nested.give_up(below, is_over=is_inner or bool(self.report.ended_by))
+
+    def give_up(self, call: OpenCall) -> None:
+        """Put back what a call was made of that was ended."""
+        now = self.seconds
+        self.report.timings.setdefault(call.task, Timing(now, now)).ended = now
+        if self.report.trace is not None:
+            self._note(Event("cancelled", call.task, now))
+        call.flight.coroutine.close()
+        self.reactor.crash(call.flight, KeyboardInterrupt())
 
     def dissolve(self) -> None:
         """Take the molecules apart, so that their memory is free at once and need not be searched for."""
-        todo = [self.solution]
+        todo = [one.solution for one in (self, *(() if self.inside is not None else self.nested.below(self)))]
         for solution in todo:
             todo += [part for one in solution if type(one) is tuple for part in one if type(part) is Solution]
         for solution in reversed(todo):
@@ -338,7 +403,7 @@ class Execution:
     @property
     def seconds(self) -> float:
         """How long it goes on."""
-        return time.perf_counter() - self._began
+        return time.perf_counter() - self.began
 
     @property
     def is_idle(self) -> bool:
@@ -352,7 +417,7 @@ class Execution:
 
     # --- Calls.
 
-    def _plan_calls(self) -> None:
+    def plan_calls(self) -> None:
         """Plan the calls that reactions wait for.
 
         After each thing that happens, as when it is done again: what comes next may call them off, and finds only those
@@ -378,7 +443,10 @@ class Execution:
     def _plan(self, flight: Flight, request: Request) -> None:
         name, report = self._names[request.task], self.report
         task = self._tasks[name]
-        call = OpenCall(self, flight, request, name, self._original(name))
+        service = self.services.get(request.service)
+        call = OpenCall(
+            self, flight, request, name, self._original(name), _NO_POLICY if service is None else service.policy
+        )
         values = claimed(task, [value_of(one) for one in request.arguments])
         now = self.seconds
         report.timings.setdefault(name, Timing(now, now))
@@ -389,9 +457,17 @@ class Execution:
         else:
             positional = len(task.arguments)
             keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
-            assert self._caller is not None
-            call.start = partial(self._caller.start, request.service, name, values[:positional], keywords, call.done)
+            arguments = values[:positional]
+            if service is not None and service.kind == "workflow":
+                call.nested = self.nested.called_by(service, self.folder)
+                call.given, arguments, keywords = (arguments, keywords), [call], {}
+            start = self.caller.start if self.inside is None else self._start
+            call.start = partial(start, request.service, name, arguments, keywords, call.done)
         self.calls.plan(call)
+
+    def _start(self, *what: Any, **options: Any) -> Handle:
+        """Start a call in a sub-workflow: who makes it is known when the call around it has begun."""
+        return self.caller.start(*what, **options)
 
     def tell_made(self, call: OpenCall) -> None:
         """Count a call that is about to be made, and tell whoever watches; one that is refused only has an end."""
@@ -430,8 +506,10 @@ class Execution:
         answer.call.verdicts = self._judge.ask(judges, answer.value)
         self.calls.answers.put(answer)
 
-    def _land(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
+    def land(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
         """Put the answer of a call in, and react."""
+        if call.nested is not None:
+            self.nested.end(call)
         self.calls.end(call)
         name, flight, index, report = call.task, call.flight, call.request.index, self.report
         if attempts == 0 and call.is_made:
@@ -484,8 +562,8 @@ class Execution:
         """Tell whoever watches of an event."""
         if self.report.trace is not None:
             self.report.trace.append(event)
-        if self._watch is not None:
-            self._watch(event)
+        if self.watch is not None:
+            self.watch(replace(event, task=f"{self.within}/{event.task}", within=self.within) if self.within else event)
 
     # --- The past.
 
@@ -500,8 +578,13 @@ class Execution:
         elif isinstance(event, SignalReceived):
             self.signals.came(event.name)
             self._send_signal(event.name, codec.decode(event.value), event.id)
+        elif isinstance(event, CallStarted):
+            self.nested.open_again(event)
         elif isinstance(event, CallAnswered | CallFailed):
-            self._repeat_answer(event)
+            if event.within:
+                self.nested.repeat(event.within, partial(Execution.repeat_answer, event=event))
+            else:
+                self.repeat_answer(event)
         else:
             raise RecordProblem("R403", f"an event `{type(event).__name__}` where none is expected")
 
@@ -511,9 +594,10 @@ class Execution:
         while self.calls.awaited is None and starts and starts[0][0] <= fed:
             call = self.calls.planned(starts.popleft()[1])
             if call is not None:
-                self.tell_made(call)
+                call.instance.tell_made(call)
 
-    def _repeat_answer(self, event: CallAnswered | CallFailed) -> None:
+    def repeat_answer(self, event: CallAnswered | CallFailed) -> None:
+        """Take an answer that was taken before."""
         call = self.calls.pop_planned(event.call)
         if call is None and self.calls.failed_again:
             failed, _, failure, _ = self.calls.failed_again[-1]
@@ -531,9 +615,11 @@ class Execution:
                 hint="resume it with the workflow as it was, or run it anew",
             )
         if isinstance(event, CallFailed):
-            self._land(call, None, Failure(event.kind, event.text, event.output), event.attempts)
+            self.land(call, None, Failure(event.kind, event.text, event.output), event.attempts)
         elif not event.is_discarded:
-            self._land(call, self._kept_value(event), None, event.attempts)
+            self.land(call, self._kept_value(event), None, event.attempts)
+        elif call.continues:
+            self.land(call, self.nested.value_of(call), None, event.attempts)
         elif self.journal.is_read_only:
             raise RecordProblem(
                 "R406",
@@ -546,9 +632,9 @@ class Execution:
     def _note_failed_again(self) -> None:
         """Note that calls which were repeated have failed, and what followed."""
         self.calls.note_failed_again()
-        for event in self._adapted_again:
+        for event in self.adapted_again:
             self.journal.adapted(event)
-        self._adapted_again.clear()
+        self.adapted_again.clear()
 
     def _kept_value(self, event: CallAnswered) -> Any:
         try:
@@ -612,15 +698,17 @@ class Execution:
             "seconds": now,
         }
         self.report.adaptations.append(adaptation)
+        if self.within:
+            self.root.report.adaptations.append({**adaptation, "within": self.within})
         if alternative not in self._forms.swapped:
             self._replaced.update(one.replaced)
         if one.replaced != (name,) or self._tasks[name].each is not None:
             # Otherwise its only call has just ended, and nothing is to be looked for.
             for replaced in one.replaced:
                 self._cancel_calls(replaced)
-        noted = adapted_event(adaptation, at=time.time())
+        noted = adapted_event(adaptation, at=time.time(), within=self.within)
         if self.calls.failed_again and self.journal.past:
-            self._adapted_again.append(noted)
+            self.root.adapted_again.append(noted)
         else:
             self.journal.adapted(noted)
         self._note(Event("adapted", name, now, alternative))
@@ -631,7 +719,7 @@ class Execution:
         self._cancel_calls(name)
 
     def _cancel_calls(self, name: str) -> None:
-        for call in self.calls.of(self._original(name)):
+        for call in self.calls.of(self.within, self._original(name)):
             if call.task == name:
                 call.cancel()
 
@@ -653,7 +741,7 @@ class Execution:
         self._call_off(name)
 
     def _call_off(self, name: str) -> None:
-        for call in self.calls.of(name):
+        for call in self.calls.of(self.within, name):
             if not call.is_called_off and (name not in self._forms.gates or self._is_void(call)):
                 call.is_called_off = True
                 call.cancel()
@@ -688,6 +776,8 @@ class Execution:
         report = self.report
         report.reactions = self.reactor.reactions
         report.seconds = self.seconds
+        if self.inside is None:
+            report.inner = self.nested.finished()
         found = self._read(self._tasks, is_whole=True)
         if not report.ended_by and report.error is None:
             report.stuck = self._stuck()

@@ -27,15 +27,17 @@ from solvent.runs.events import (
     ShardTaken,
     ShardWaits,
     SignalReceived,
+    WorkflowDefined,
 )
 from solvent.runs.kept import keep
 from solvent.store import Append
 from solvent.values import codec
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from solvent.runs.events import AnyEvent
+    from solvent.runs.kept import Blobs
     from solvent.services import Failure
     from solvent.store import Store
     from solvent.values.encoding import Pieces
@@ -71,6 +73,10 @@ class Journal(Protocol):
     adaptations: list[Adapted]
     #: The tasks that wait for people, each with the signal, as was noted last.
     waits: list[tuple[str, str]]
+    #: The paths of sub-workflows that are open, by their calls: these are not made again.
+    open_calls: dict[str, str]
+    #: The sub-workflows that were called, by their digests.
+    definitions: dict[str, WorkflowDefined]
 
     @property
     def position(self) -> int:
@@ -83,11 +89,11 @@ class Journal(Protocol):
     def note(self, event: Event, /) -> None:
         """Write something down; it counts from the next `commit` on."""
 
-    def started(self, call: str, task: str, digests: tuple[bytes, bytes], /) -> None:
-        """Note that a call is about to be made, with the digests of its arguments and of the code of its service."""
+    def started(self, event: CallStarted, /) -> None:
+        """Note that a call, or a further attempt of it, is about to be made."""
 
-    def retried(self, call: str, task: str, attempt: int, /) -> None:
-        """Note that a further attempt of a call is about to be made."""
+    def defined(self, definition: str, make: Callable[[Blobs], WorkflowDefined], /) -> None:
+        """Note what a sub-workflow is, unless it is in the journal."""
 
     def withdraw(self, call: str, /) -> None:
         """Note that a call which is out was not made, if it is: it has used up no attempt."""
@@ -98,17 +104,22 @@ class Journal(Protocol):
     def adapted(self, event: Adapted, /) -> None:
         """Note an adaptation, unless it is in the journal and follows again."""
 
-    def answered(self, call: str, attempts: int, value: bytes | Pieces, /) -> None:
+    def answered(self, call: str, attempts: int, value: bytes | Pieces, /, *, within: str = "") -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
 
-    def discarded(self, call: str, attempts: int, /) -> None:
+    def discarded(self, call: str, attempts: int, /, *, within: str = "") -> None:
         """Note an answer whose value cannot be kept."""
 
-    def failed(self, call: str, task: str, attempts: int, failure: Failure, /, *, is_last: bool = True) -> None:
+    def failed(
+        self, call: str, task: str, attempts: int, failure: Failure, /, *, is_last: bool = True, within: str = ""
+    ) -> None:
         """Note that a call, or one of its attempts, failed."""
 
     def value_of(self, answer: CallAnswered, /) -> Any:
         """Return the value of an answer."""
+
+    def text_of(self, definition: WorkflowDefined, /) -> str:
+        """Return a sub-workflow as JSON; nothing where a file cannot say it."""
 
     def commit(self) -> None:
         """Keep what was written down; raise `RecordProblem` if somebody else has the journal now."""
@@ -146,6 +157,10 @@ class StoredJournal:
         self.is_resumed = False
         self.adaptations: list[Adapted] = []
         self.waits: list[tuple[str, str]] = []
+        self.open_calls: dict[str, str] = {}
+        self.definitions: dict[str, WorkflowDefined] = {}
+        #: The paths of sub-workflows that begin again: what happened inside is not done again.
+        self._lost_within = set[str]()
         #: Those that will follow from the inputs again.
         self._adapted: list[Adapted] = []
         self._pending: list[Event] = []
@@ -172,14 +187,17 @@ class StoredJournal:
         for position, event in read_journal(self.store, self.log):
             self._last = position
             self._count(event)
+            is_input = _is_input(event) and not self._is_lost(event)
             if isinstance(event, ShardTaken):
                 epoch_before = max(epoch_before, event.epoch)
             elif isinstance(event, Adapted):
                 self.adaptations.append(event)
-                self._adapted.append(event)
+                if event.within not in self._lost_within:
+                    self._adapted.append(event)
             elif isinstance(event, ShardWaits):
                 self.waits = event.waits
-            is_input = _is_input(event)
+            elif isinstance(event, CallStarted) and event.attempt == 1:
+                self.starts.append((len(self.past), event.call))
             if isinstance(event, CallFailed) and is_input and event.call in discarded:
                 # It was made again, and failed in the place of its answer.
                 self.past[discarded.pop(event.call)] = event
@@ -192,8 +210,6 @@ class StoredJournal:
                     discarded[event.call] = len(self.past)
                 self.past.append(event)
                 self.last_inputs += 1
-            elif isinstance(event, CallStarted) and event.attempt == 1:
-                self.starts.append((len(self.past), event.call))
         if not self.is_read_only:
             answered = {one.call for one in self.past if isinstance(one, CallAnswered | CallFailed)}
             self.starts = deque(one for one in self.starts if one[1] in answered)
@@ -213,16 +229,34 @@ class StoredJournal:
             case CallStarted(call, attempt=attempt):
                 self.begun[call] += attempt == 1
                 self.attempts[call] += 1
-                self.out[call] = attempt
+                if event.opens and not self._begins_again(event):
+                    self.open_calls[call] = event.opens
+                else:
+                    self.out[call] = attempt
             case CallAnswered(call) | CallFailed(call, is_last=True):
                 self.out.pop(call, None)
+                self.open_calls.pop(call, None)
             case CallLost(call):
                 self.attempts[call] -= 1
                 self.out.pop(call, None)
             case ShardTaken(resumed=False):
                 self._lose_calls()
+            case WorkflowDefined(definition):
+                self.definitions[definition] = event
             case _:
                 pass
+
+    def _begins_again(self, event: CallStarted) -> bool:
+        """Return whether the sub-workflow that a call opens begins again should its process die."""
+        known = self.definitions.get(event.definition)
+        return event.within in self._lost_within or (known is not None and known.begins_again)
+
+    def _is_lost(self, event: AnyEvent) -> bool:
+        """Return whether an event is about a sub-workflow that begins again, or inside of it."""
+        if isinstance(event, CallStarted) and event.opens and self._begins_again(event):
+            self._lost_within.add(event.opens)
+            return True
+        return getattr(event, "within", "") in self._lost_within
 
     def _lose_calls(self) -> None:
         """Count the calls that are out as lost with who had made them."""
@@ -239,13 +273,15 @@ class StoredJournal:
         """Write something down; it counts from the next `commit` on."""
         self._pending.append(event)
 
-    def started(self, call: str, task: str, digests: tuple[bytes, bytes]) -> None:
-        """Note that a call is about to be made, with the digests of its arguments and of the code of its service."""
-        self.note(CallStarted(call, task, time.time(), 1, *digests))
+    def started(self, event: CallStarted) -> None:
+        """Note that a call, or a further attempt of it, is about to be made."""
+        self.note(event)
 
-    def retried(self, call: str, task: str, attempt: int) -> None:
-        """Note that a further attempt of a call is about to be made."""
-        self.note(CallStarted(call, task, time.time(), attempt))
+    def defined(self, definition: str, make: Callable[[Blobs], WorkflowDefined]) -> None:
+        """Note what a sub-workflow is, unless it is in the journal."""
+        if definition not in self.definitions:
+            event = self.definitions[definition] = make(self.store)
+            self.note(event)
 
     def signalled(self, name: str, value: Any, id: str) -> None:  # noqa: A002 - what an event calls it
         """Note that a signal has come."""
@@ -260,26 +296,32 @@ class StoredJournal:
         else:
             self._adapted.remove(known)
 
-    def answered(self, call: str, attempts: int, value: bytes | Pieces) -> None:
+    def answered(self, call: str, attempts: int, value: bytes | Pieces, *, within: str = "") -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
         now = time.time()
         # What is noted together is one record, and that may be only so long.
         kept = keep(self.store, value, room=self._room - self._pending_bytes)
         self._pending_bytes += len(kept.data)
-        self.note(CallAnswered(call, now, attempts, kept))
+        self.note(CallAnswered(call, now, attempts, kept, within=within))
 
-    def discarded(self, call: str, attempts: int) -> None:
+    def discarded(self, call: str, attempts: int, *, within: str = "") -> None:
         """Note an answer whose value cannot be kept."""
-        self.note(CallAnswered(call, time.time(), attempts, is_discarded=True))
+        self.note(CallAnswered(call, time.time(), attempts, is_discarded=True, within=within))
 
-    def failed(self, call: str, task: str, attempts: int, failure: Failure, *, is_last: bool = True) -> None:
+    def failed(
+        self, call: str, task: str, attempts: int, failure: Failure, *, is_last: bool = True, within: str = ""
+    ) -> None:
         """Note that a call, or one of its attempts, failed."""
         now, kind, text, output = time.time(), failure.kind, failure.text, failure.output
-        self.note(CallFailed(call, task, now, attempts, kind, text, output, is_last))
+        self.note(CallFailed(call, task, now, attempts, kind, text, output, is_last, within=within))
 
     def value_of(self, answer: CallAnswered) -> Any:
         """Return the value of an answer."""
         return codec.decode(answer.value.read(self.store))
+
+    def text_of(self, definition: WorkflowDefined) -> str:
+        """Return a sub-workflow as JSON; nothing where a file cannot say it."""
+        return self.store.get_blob(definition.document).decode() if definition.document else ""
 
     def taken(self) -> list[Append]:
         """Return what was written down, if anything, for somebody who appends it and tells by `kept` where.
@@ -365,6 +407,8 @@ class MemoryJournal:
         self.adaptations: list[Adapted] = []
         self.waits: list[tuple[str, str]] = []
         self.out: dict[str, int] = {}
+        self.open_calls: dict[str, str] = {}
+        self.definitions: dict[str, WorkflowDefined] = {}
 
     def note(self, _event: Event) -> None:
         """Keep nothing."""
@@ -372,10 +416,10 @@ class MemoryJournal:
     def withdraw(self, _call: str) -> None:
         """Keep nothing."""
 
-    def started(self, _call: str, _task: str, _digests: tuple[bytes, bytes]) -> None:
+    def started(self, _event: CallStarted) -> None:
         """Keep nothing."""
 
-    def retried(self, _call: str, _task: str, _attempt: int) -> None:
+    def defined(self, _definition: str, _make: Callable[[Blobs], WorkflowDefined]) -> None:
         """Keep nothing."""
 
     def signalled(self, _name: str, _value: Any, _id: str) -> None:
@@ -385,18 +429,22 @@ class MemoryJournal:
         """Note an adaptation."""
         self.adaptations.append(event)
 
-    def answered(self, _call: str, _attempts: int, _value: bytes | Pieces) -> None:
+    def answered(self, _call: str, _attempts: int, _value: bytes | Pieces, **_about: str) -> None:
         """Keep nothing."""
 
-    def discarded(self, _call: str, _attempts: int) -> None:
+    def discarded(self, _call: str, _attempts: int, **_about: str) -> None:
         """Keep nothing."""
 
-    def failed(self, _call: str, _task: str, _attempts: int, _failure: Failure, *, is_last: bool = True) -> None:
+    def failed(self, _call: str, _task: str, _attempts: int, _failure: Failure, **_about: Any) -> None:
         """Keep nothing."""
 
     def value_of(self, answer: CallAnswered) -> NoReturn:
         """Never come to this: there is no past."""
         raise AssertionError(f"nothing was kept of `{answer.call}`")
+
+    def text_of(self, _definition: WorkflowDefined) -> str:
+        """Return nothing."""
+        return ""
 
     def commit(self) -> None:
         """Keep nothing."""
@@ -417,6 +465,8 @@ def _is_input(event: AnyEvent) -> bool:
     """Return whether what follows in the run depends on an event."""
     if isinstance(event, CallFailed):
         return event.is_last
+    if isinstance(event, CallStarted):
+        return bool(event.opens)
     return isinstance(event, CallAnswered | MessagesReceived | SignalReceived)
 
 

@@ -6,13 +6,13 @@ hocl      each call runs the program anew, with its arguments among its molecule
 workflow  each call runs the workflow; its arguments are its inputs, by position or by name. The result is that of the
           workflow, or the list of them where there are several.
 
-Both run in a worker thread and stop when their call is cancelled or takes too long.
+A program runs in a worker thread. A workflow needs none: it is part of the run that calls it (`nested`). Both stop when
+their call is cancelled or takes too long.
 """
 
 from __future__ import annotations
 
 from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from solvent.lang.molecule import Symbol, order_key
 from solvent.lang.rule import Rule
 from solvent.services import Caller, cancelled
 from solvent.services.failure import Told
-from solvent.services.observer import observer_within
 from solvent.workflows.model import Workflow
 from solvent.workflows.value_checks import refuse_options
 
@@ -33,15 +32,13 @@ if TYPE_CHECKING:
 
     from solvent.lang.molecule import Molecule
     from solvent.lang.solution import Solution
-    from solvent.runs.report import Report
+    from solvent.runs.calls import OpenCall
     from solvent.services.call import Attempt
     from solvent.services.caller import Maker
     from solvent.workflows.model import Service
 
 # The workflows that are being prepared, by their files or functions: one of them inside itself would never end.
 _OPEN: ContextVar[tuple[object, ...]] = ContextVar("solvent_open_workflows", default=())
-MAX_DEPTH = 400
-"""How deep workflows may call each other."""
 
 
 def make_hocl(service: Service, caller: Caller) -> Callable[[Attempt], None]:
@@ -76,50 +73,18 @@ def _left(solution: Solution, wanted: str | None) -> Any:
     raise WorkflowFailed("W202", f"the program came to its end without a molecule `{wanted} : ...`")
 
 
-def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callable[[Attempt], None]:
-    """Make the launch of a workflow; `depth` is how many of them are around it."""
-    from solvent.runs.embedded import EmbeddedRun
-
+def make_workflow(service: Service, caller: Caller) -> Callable[[Attempt], None]:
+    """Make the launch of a workflow: its execution opens it in its next turn (see `nested`)."""
     inner, folder = workflow_of(service, caller.folder)
-    names = list(inner.inputs)
-
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        if depth >= MAX_DEPTH:
-            raise WorkflowFailed("W204", f"`{inner.name}` is called more than {MAX_DEPTH} deep")
-        if len(arguments) > len(names):
-            raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
-        inputs = {**dict(zip(names, arguments, strict=False)), **keywords}
-        run = EmbeddedRun(
-            inner,
-            inputs,
-            folder=folder,
-            should_stop=cancelled,
-            depth=depth + 1,
-            observer=observer_within(inner.name),
-        )
-        report = run.run()
-        if report.error is not None:
-            raise report.error
-        if not report.succeeded:
-            raise _told(report) from run.execution.errors.get(report.failures[0].task if report.failures else "")
-        # Where it goes by choice, not every end is reached.
-        results = [report.results[name] for name in inner.outcomes if name in report.results]
-        return results[0] if len(results) == 1 else results or None
-
     _prepare(service, inner, folder, caller.folder)
-    return caller.in_threads(_said_briefly(call))
+    return _launch
 
 
-def _told(report: Report) -> Told:
-    """Say of which task an inner workflow failed, with the output of that one's service."""
-    for first in report.failures:
-        if (at := first.cause.find("[W204]")) >= 0:
-            # All that are around it would only repeat that they failed.
-            return Told(first.cause[at:], first.output)
-        return Told(f"[W201] its task `{first.task}` failed: {first.cause}", first.output)
-    if report.is_cancelled:
-        return Told(f"[W201] its task `{report.ended_by}` has cancelled it")
-    return Told(f"[W203] it is stuck: {report.stuck[0]}" if report.stuck else "[W201] it is not done")
+def _launch(attempt: Attempt) -> None:
+    call: OpenCall = attempt.arguments[0]
+    attempt.on_stop(lambda: call.stopped(attempt))
+    attempt.begin()
+    call.began(attempt)
 
 
 def _prepare(service: Service, inner: Workflow, folder: Path | None, around: Path | None) -> None:
@@ -179,11 +144,7 @@ def _said_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 MAKERS: dict[str, Maker] = {"hocl": make_hocl, "workflow": make_workflow}
+LAUNCHERS: dict[str, Maker] = {"hocl": make_hocl, "workflow": lambda *_: _launch}
+"""The makers for a workflow that is called by another: it was looked at before anything ran."""
 
-
-def makers_at(depth: int) -> dict[str, Maker]:
-    """Give the makers for a workflow that is called by so many others."""
-    return {**MAKERS, "workflow": partial(make_workflow, depth=depth)}
-
-
-__all__ = ["MAKERS", "make_hocl", "make_workflow", "makers_at", "workflow_of"]
+__all__ = ["LAUNCHERS", "MAKERS", "make_hocl", "make_workflow", "workflow_of"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -27,11 +27,13 @@ from solvent.runs.events import (
     ShardTaken,
     ShardWaits,
     SignalReceived,
+    WorkflowClosed,
+    WorkflowDefined,
 )
 from solvent.runs.holders import status_of
 from solvent.runs.journal import MAX_READ
 from solvent.runs.registry import key_of, task_names, workflow_of
-from solvent.runs.report import Timing
+from solvent.runs.report import Failed, Report, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,8 +59,31 @@ class CallView(msgspec.Struct):
     retried: list[float] = []
     attempts: int = 1
     text: str = ""
+    #: What the service had written when the last attempt failed.
+    output: str = ""
     #: Whether it was made before, by a process that is gone.
     is_repeated: bool = False
+    #: The path of the sub-workflow in which it is made, with which its task begins; and of that which it opened last.
+    within: str = ""
+    opens: str = ""
+
+
+class InnerView(msgspec.Struct):
+    """A sub-workflow that was opened."""
+
+    workflow: str
+    #: The task that calls it, as it is called in the view.
+    task: str
+    #: Its tasks, by their names inside, as they are called in the view: these begin with its path.
+    tasks: dict[str, str]
+    #: When it was opened, and when it had ended.
+    began: float
+    ended: float | None = None
+    failures: list[Failed] = []
+    stuck: list[str] = []
+    is_cancelled: bool = False
+    ended_by: str = ""
+    reactions: int = 0
 
 
 class TaskChanged(NamedTuple):
@@ -114,6 +139,28 @@ class Adaptation(NamedTuple):
     by: tuple[str, ...]
     #: The tasks that stood by, and may be called from now on.
     woken: tuple[str, ...]
+    #: The path of the sub-workflow in which it did, with which all these tasks begin.
+    within: str = ""
+
+    def as_reported(self) -> dict[str, Any]:
+        """Return it as a report of the sub-workflow has it, whose tasks do not begin with its path."""
+        start = len(self.within) + 1 if self.within else 0
+        return {
+            "alternative": self.alternative,
+            "because": self.because[start:],
+            "cause": self.cause,
+            "replaced": [name[start:] for name in self.replaced],
+            "by": [name[start:] for name in self.by],
+            "seconds": self.at,
+        }
+
+
+class Opened(NamedTuple):
+    """A sub-workflow was opened: its tasks are there from now on."""
+
+    path: str
+    workflow: str
+    tasks: tuple[str, ...]
 
 
 class Stuck(NamedTuple):
@@ -130,7 +177,7 @@ class Over(NamedTuple):
     why: str = ""
 
 
-Change: TypeAlias = TaskChanged | CallChanged | Taken | Signal | Waits | Adaptation | Stuck | Over
+Change: TypeAlias = TaskChanged | CallChanged | Taken | Signal | Waits | Adaptation | Opened | Stuck | Over
 
 
 class RunView:
@@ -140,8 +187,10 @@ class RunView:
         self.began = began
         self.tasks = tuple(tasks)
         #: `waiting`, `asleep` (until an alternative needs it), `running`, `done`, `failed`, `cancelled`, `replaced`,
-        #: `interrupted` (its process is gone); in the end also `unused`.
+        #: `interrupted` (its process is gone); in the end also `unused`. Also of the tasks inside sub-workflows.
         self.states = dict.fromkeys(tasks, "waiting")
+        #: The sub-workflows that were opened, by their paths.
+        self.inner: dict[str, InnerView] = {}
         self.calls: list[CallView] = []
         self.adaptations: list[Adaptation] = []
         self.takings: list[Taken] = []
@@ -158,6 +207,8 @@ class RunView:
         self._out_of: Counter[str] = Counter()
         self._begun: Counter[str] = Counter()
         self._replaced = set[str]()
+        self._definitions: dict[str, WorkflowDefined] = {}
+        self._beginning_again = set[str]()
         self._wakes: dict[str, list[str]] = {}
         for name, alternatives in ({} if workflow is None else workflow.wakers).items():
             if name in self.states:
@@ -184,6 +235,10 @@ class RunView:
                 return self._waiting(shard, event)
             case Adapted():
                 return self._adapted(event)
+            case WorkflowDefined(definition):
+                self._definitions[definition] = event
+            case WorkflowClosed():
+                return self._inner_closed(event)
             case ShardClosed():
                 return self._closed(shard, event)
             case Ended():
@@ -245,24 +300,108 @@ class RunView:
         if not event.resumed:
             # The process that made these calls is gone; calls that are still needed are repeated.
             for name in [name for name, call in self.out.items() if call.shard == shard]:
-                changes += self._end_call(name, event.at, "interrupted", "waiting")
+                if not self._continues(name):
+                    changes += self._end_call(name, event.at, "interrupted", "waiting")
         return changes
+
+    def _continues(self, name: str) -> bool:
+        """Return whether a call is that of a sub-workflow, which whoever takes the shard continues."""
+        call = self.out.get(name)
+        return call is not None and bool(call.opens) and not self._begins_again(call.opens)
+
+    def _begins_again(self, path: str) -> bool:
+        return path in self._beginning_again
+
+    def _open(self, call: CallView, event: CallStarted, at: float) -> list[Change]:
+        """Apply that a call has opened a sub-workflow: the one that an attempt before has opened is over."""
+        changes = self._end_inside(call, event.at)
+        known = self._definitions.get(event.definition)
+        if known is None or not event.opens:
+            return changes
+        call.opens = event.opens
+        if known.begins_again:
+            self._beginning_again.add(event.opens)
+        labels = {name: f"{event.opens}/{name}" for name in known.tasks}
+        self.inner[event.opens] = InnerView(known.name, call.task, labels, at)
+        for name, label in labels.items():
+            self.states[label] = "asleep" if name in known.dormant else "waiting"
+        return [*changes, Opened(event.opens, known.name, tuple(labels.values()))]
+
+    def _end_inside(self, call: CallView, at: float, state: str = "cancelled") -> list[Change]:
+        """End the calls inside the sub-workflow of a call that is over."""
+        path = call.opens
+        if not path:
+            return []
+        if self.inner[path].ended is None:
+            self.inner[path].ended = self._after(at)
+        inside = [name for name, one in self.out.items() if one.within == path]
+        return [change for name in inside for change in self._end_call(name, at, state, state)]
+
+    def _inner_closed(self, event: WorkflowClosed) -> list[Change]:
+        """Apply how the tasks of a sub-workflow are in the end."""
+        inner = self.inner.get(event.within)
+        if inner is None:
+            return []
+        inner.ended, inner.failures, inner.stuck = self._after(event.at), event.failures, event.stuck
+        inner.is_cancelled, inner.ended_by, inner.reactions = event.is_cancelled, event.ended_by, event.reactions
+        changes: list[Change] = []
+        for name in [name for name, one in self.out.items() if one.within == event.within]:
+            changes += self._end_call(name, event.at, "cancelled", "cancelled")
+        for name, state in event.states.items():
+            label = inner.tasks.get(name, "")
+            if label:
+                found = "unused" if self.states[label] == "asleep" and state == "waiting" else state
+                changes += self._set_state(label, found, is_final=True)
+        return changes
+
+    def inner_reports(self) -> dict[str, Report]:
+        """Return how each sub-workflow went, by its path."""
+        found = {}
+        timings = self.timings
+        for path, inner in self.inner.items():
+            end = self.seconds if inner.ended is None else inner.ended
+            report = Report(inner.workflow, task=inner.task, seconds=end - inner.began, reactions=inner.reactions)
+            report.states = {
+                name: "waiting" if (state := self.states[label]) in {"asleep", "interrupted"} else state
+                for name, label in inner.tasks.items()
+            }
+            report.timings = {name: timings[label] for name, label in inner.tasks.items() if label in timings}
+            report.failures, report.stuck = inner.failures, inner.stuck
+            report.is_cancelled, report.ended_by = inner.is_cancelled, inner.ended_by
+            found[path] = report
+        for call in self.calls:
+            if call.within in found and not call.is_repeated:
+                name = call.task.removeprefix(f"{call.within}/")
+                calls = found[call.within].calls
+                calls[name] = calls.get(name, 0) + 1
+        for one in self.adaptations:
+            if one.within in found:
+                found[one.within].adaptations.append(one.as_reported())
+        return found
 
     def _started(self, shard: int, event: CallStarted) -> list[Change]:
         at, known = self._after(event.at), self.out.get(event.call)
         if known is not None and event.attempt > 1:
             known.retried = [*known.retried, at]
             known.attempts = max(known.attempts, len(known.retried) + 1)
-            return [CallChanged(known, "retried", at)]
-        if event.task not in self.states:
+            return [*self._open(known, event, at), CallChanged(known, "retried", at)]
+        task = _label(event)
+        if task not in self.states:
             return []
         changes = self._end_call(event.call, event.at, "interrupted", "waiting")
-        call = self._new_call(event.call, event.task, at, shard)
-        return [*changes, CallChanged(call, "called", at), *self._set_state(event.task, "running")]
+        call = self._new_call(event, at, shard)
+        return [
+            *changes,
+            *self._open(call, event, at),
+            CallChanged(call, "called", at),
+            *self._set_state(task, "running"),
+        ]
 
-    def _new_call(self, name: str, task: str, at: float, shard: int) -> CallView:
+    def _new_call(self, event: CallStarted | CallFailed, at: float, shard: int) -> CallView:
+        name, task = event.call, _label(event)
         self._begun[name] += 1
         call = CallView(len(self.calls), task, name, at, shard=shard, is_repeated=self._begun[name] > 1)
+        call.within = event.within
         self.calls.append(call)
         self.out[name] = call
         self._out_of[task] += 1
@@ -279,15 +418,17 @@ class RunView:
     def _failed(self, shard: int, event: CallFailed) -> list[Change]:
         text = event.text if event.kind in {"FAILED", "CANCELLED"} else f"{event.kind}: {event.text}"
         call = self.out.get(event.call)
+        if call is not None:
+            call.output = event.output
         if not event.is_last:
             at = self._after(event.at)
             return [] if call is None else [CallChanged(call, "attempted", at, text)]
         if call is None:
             # It was not made at all: cancelled before, or lost too often.
-            if event.task not in self.states:
+            if _label(event) not in self.states:
                 return []
-            call = self._new_call(event.call, event.task, self._after(event.at), shard)
-            call.attempts, call.is_repeated = 0, False
+            call = self._new_call(event, self._after(event.at), shard)
+            call.attempts, call.is_repeated, call.output = 0, False, event.output
         call.attempts = max(call.attempts, event.attempts)
         call.text = text
         kind = "cancelled" if event.kind == "CANCELLED" else "failed"
@@ -299,10 +440,11 @@ class RunView:
         if call is None:
             return []
         call.ended, call.state = max(self._after(at), call.began), state
+        inside = self._end_inside(call, at, "interrupted" if state == "interrupted" else "cancelled")
         task = call.task
         self._out_of[task] -= 1
         has_failed = self.states[task] == "failed"
-        changes: list[Change] = [CallChanged(call, state, call.ended, text)]
+        changes: list[Change] = [*inside, CallChanged(call, state, call.ended, text)]
         if becomes == "failed" or (not self._out_of[task] and not (has_failed and becomes == "cancelled")):
             changes += self._set_state(task, becomes)
         return changes
@@ -325,13 +467,13 @@ class RunView:
 
     def _adapted(self, event: Adapted) -> list[Change]:
         """Apply an alternative: the tasks that it replaces end, and its own tasks wait from now on."""
-        woken = tuple(self._wakes.get(event.alternative, event.by))
-        one = Adaptation(
-            self._after(event.at), event.alternative, event.task, event.cause, event.replaced, event.by, woken
-        )
+        at, path = self._after(event.at), f"{event.within}/" if event.within else ""
+        woken = tuple(event.by if path else self._wakes.get(event.alternative, event.by))
+        replaced, by, woken = (tuple(path + name for name in names) for names in (event.replaced, event.by, woken))
+        one = Adaptation(at, event.alternative, path + event.task, event.cause, replaced, by, woken, event.within)
         self.adaptations.append(one)
         changes: list[Change] = [one]
-        for name in event.replaced:
+        for name in replaced:
             changes += self._set_state(name, "replaced")
             self._replaced.add(name)
         for name in woken:
@@ -366,6 +508,11 @@ class RunView:
         else:
             changes += self.interrupt()
         return [*changes, Over(self.ended, event.state, event.why)]
+
+
+def _label(event: CallStarted | CallFailed) -> str:
+    """Return how the task of a call is named in a view."""
+    return f"{event.within}/{event.task}" if event.within else event.task
 
 
 class Follower:
@@ -440,7 +587,7 @@ def state_of(store: Store, record: RunRecord) -> str:
 
 
 __all__ = [
-    "Adaptation", "CallChanged", "CallView", "Change", "Follower", "JournalReader", "Over", "RunView", "Signal",
-    "Stuck", "Taken", "TaskChanged", "Waits", "state_of", "view_of",
+    "Adaptation", "CallChanged", "CallView", "Change", "Follower", "InnerView", "JournalReader", "Opened", "Over",
+    "RunView", "Signal", "Stuck", "Taken", "TaskChanged", "Waits", "state_of", "view_of",
     "waits_of",
 ]  # fmt: skip

@@ -40,6 +40,8 @@ class Event:
     task: str
     seconds: float
     text: str = ""
+    within: str = ""
+    """The path of the sub-workflow in which it happened; `task` begins with it."""
 
 
 @dataclass(slots=True)
@@ -103,7 +105,8 @@ class Report:
     called_again: dict[str, int] = field(default_factory=dict)
     """How many further calls of each task were repetitions, since the process that had made them was gone."""
     adaptations: list[dict[str, Any]] = field(default_factory=list)
-    """Which alternatives were taken, in order: `alternative`, `because` (a task), `cause`, `replaced`, `seconds`."""
+    """Which alternatives were taken, in order: `alternative`, `because` (a task), `cause`, `replaced`, `seconds`; of
+    one inside a sub-workflow also its path, `within`."""
     failures: list[Failed] = field(default_factory=list)
     """The tasks that failed for good."""
     timings: dict[str, Timing] = field(default_factory=dict)
@@ -124,6 +127,10 @@ class Report:
     """The task that ended the workflow (`ends`), if one did."""
     is_cancelled: bool = False
     """Whether a task has cancelled the whole workflow."""
+    task: str = ""
+    """Of a sub-workflow: the task that called it."""
+    inner: dict[str, Report] = field(default_factory=dict)
+    """How each sub-workflow went that was called, at any depth, by its path: its call, such as `T`, `T[2]`, `T/U`."""
     error: SolventError | None = None
     """What stopped the run early: a limit, Ctrl-C, a product that cannot be computed."""
 
@@ -181,7 +188,7 @@ def results_of(workflow: Workflow, forms: Forms, adaptations: Iterable[Mapping[s
 
 def _applied(forms: Forms, adaptations: Iterable[Mapping[str, Any]]) -> set[str]:
     # Those that called another service have the result where it would have been.
-    return {one["alternative"] for one in adaptations} - forms.swapped
+    return {one["alternative"] for one in adaptations if not one.get("within")} - forms.swapped
 
 
 def standing_for(workflow: Workflow, name: str, applied: set[str]) -> str:

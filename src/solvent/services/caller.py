@@ -19,6 +19,7 @@ that carries out one attempt and comes from the *maker* of the service's kind. M
 
 from __future__ import annotations
 
+import copy
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -86,6 +87,7 @@ class Caller:
         """
         self.folder = folder
         self._gates = gates
+        self._is_inner = False
         self._observer = observer
         self._may_begin = may_begin
         self.lender = lender
@@ -103,7 +105,7 @@ class Caller:
         self._turns = Turns()
         self._live: set[Call] = set()
         self._quiet = threading.Condition()
-        self._closed = False
+        self._closed = threading.Event()
         self._starters: dict[str, Starter] = {}
         try:
             for service in services:
@@ -127,13 +129,41 @@ class Caller:
         In a recorded run the service can get the `identity` of the call (`solvent.call`). The number of attempts is
         that of its policy, unless there is an `allowance`.
         """
-        if self._closed:
+        if self._closed.is_set():
             raise Misuse("H320", "a closed caller cannot start calls")
         try:
             starter = self._starters[service]
         except KeyError:
             raise Misuse("H321", f"there is no service `{service}`") from None
         return starter(task, arguments, keywords, done, identity, allowance)
+
+    def within(
+        self,
+        services: Iterable[Service],
+        *,
+        folder: Path | None,
+        makers: Mapping[str, Maker],
+        lender: Lender | None = None,
+        observer: CallObserver | None = None,
+    ) -> Caller:
+        """Return a caller of other services that has the threads and processes of this one, and is closed with it."""
+        inner = copy.copy(self)
+        inner.turn_to(services, folder=folder, makers=makers, lender=lender, observer=observer)
+        return inner
+
+    def turn_to(
+        self,
+        services: Iterable[Service],
+        *,
+        folder: Path | None,
+        makers: Mapping[str, Maker],
+        lender: Lender | None,
+        observer: CallObserver | None,
+    ) -> None:
+        """Call the services of a sub-workflow from now on."""
+        self.folder, self.lender, self._observer = folder, lender, observer
+        self._makers, self._turns, self._is_inner = {**_MAKERS, **makers}, Turns(), True
+        self._starters = {service.name: self._make_starter(service) for service in services}
 
     def in_threads(self, function: Callable[..., Any]) -> Launch:
         """Return a launch that runs a function, with the call's arguments, in a worker thread."""
@@ -167,7 +197,7 @@ class Caller:
 
     def close(self, *, cancel: bool = False) -> None:
         """Wait for the calls that run, or cancel them, and end all threads and processes."""
-        self._closed = True
+        self._closed.set()
         if cancel:
             for call in list(self._live):
                 call.cancel()
@@ -209,11 +239,13 @@ class Caller:
         """How many calls of plain functions run at the same time."""
         return self.threads.jobs if self.processes is None else self.processes.jobs
 
-    def is_pooled(self, service: Service) -> bool:
+    def needs_worker(self, service: Service) -> bool:
         """Return whether each call of a service needs a thread or worker process; others run all at once."""
+        if self.lends_to(service):
+            return False
         if service.kind == "python":
             return not is_asynchronous(function_of(service, self.folder))
-        return service.kind not in {"http", "replay"}
+        return service.kind not in {"http", "replay", "workflow"}
 
     def _direct(self, name: str, function: Callable[..., Any]) -> Starter:
         processes = self.processes
@@ -265,11 +297,19 @@ class Caller:
         return start
 
     def _gate(self, service: Service) -> Gate:
-        return Gate(service.policy, self.clock) if self._gates is None else self._gates.of(service)
+        if self._gates is not None and not self._is_inner:
+            return self._gates.of(service)
+        policy = service.policy
+        if service.kind == "workflow":
+            # One for each depth: a workflow that calls itself waits for those inside it.
+            return Gate(policy, self.clock)
+        if self._gates is not None:
+            return self._gates.of(service)
+        return self.keep(f"gate {service.name} {policy.concurrency} {policy.rate}", lambda _: Gate(policy, self.clock))
 
     def _forget(self, call: Call) -> None:
         self._live.discard(call)
-        if self._closed and not self._live:
+        if self._closed.is_set() and not self._live:
             with self._quiet:
                 self._quiet.notify_all()
 

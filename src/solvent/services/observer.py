@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from solvent.services.current_call import CURRENT
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -104,11 +102,4 @@ def observers_as_one(observers: Sequence[CallObserver]) -> CallObserver | None:
     return observers[0] if observers else None
 
 
-def observer_within(workflow: str) -> CallObserver | None:
-    """Return the observer of a workflow that the running function is about to run."""
-    job = CURRENT.get()
-    seen: CallSeen | None = getattr(job, "seen", None)
-    return None if seen is None else seen.inner(workflow)
-
-
-__all__ = ["AllObservers", "CallObserver", "CallSeen", "SeenByAll", "observer_within", "observers_as_one"]
+__all__ = ["AllObservers", "CallObserver", "CallSeen", "SeenByAll", "observers_as_one"]

@@ -101,7 +101,7 @@ class RunList:
         follower = self._followers[run]
         for _ in follower.news():
             pass
-        counts = _counts(follower.view.states.values())
+        counts = _counts([follower.view.states[name] for name in follower.view.tasks])
         if record.has_ended:
             self._forget(run)
             return row | {"ended": record.ended} | counts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 JOBS = 3
+OFFERED: WeakKeyDictionary[CallQueue, tuple[Caller, dict[str, Service]]] = WeakKeyDictionary()
+"""Who makes the calls of each queue, and of which services."""
 
 
 def quick() -> None:
@@ -31,7 +34,11 @@ async def awaited() -> None:
 class At:
     """An execution, as far as calls look at it."""
 
-    def __init__(self, refuses: frozenset[str] = frozenset()) -> None:
+    within, depth = "", 0
+
+    def __init__(self, calls: CallQueue, refuses: frozenset[str] = frozenset()) -> None:
+        self.root = self
+        self.caller, self.services = OFFERED[calls]
         self.is_leaving = False
         self.admitted: list[Any] = []
         self._refuses = refuses
@@ -75,12 +82,14 @@ def calls(clock: Clock) -> Iterator[CallQueue]:
         Service("slow", function=quick, policy=Policy(rate=1.0)),
     )
     with Caller(services, jobs=JOBS) as caller:
-        yield CallQueue(services, caller)
+        queue = CallQueue(caller)
+        OFFERED[queue] = caller, {one.name: one for one in services}
+        yield queue
 
 
 def given(calls: CallQueue, service: str, count: int, at: Any = None) -> Any:
     """Let calls wait, and give what has them."""
-    at = at or At()
+    at = at or At(calls)
     for number in range(count):
         flight: Any = None
         request = Request(Symbol("T"), service, None, List(()))
@@ -150,7 +159,7 @@ def test_calls_of_a_shard_that_is_kept_after_all_come_in_their_turn(calls: CallQ
 
 def test_a_call_that_is_not_made_takes_no_room(calls: CallQueue) -> None:
     """It was cancelled, or its shard is gone."""
-    at = given(calls, "quick", 10, At(frozenset({"quick0", "quick1"})))
+    at = given(calls, "quick", 10, At(calls, frozenset({"quick0", "quick1"})))
     calls.admit()
     assert len(at.admitted) == JOBS
 

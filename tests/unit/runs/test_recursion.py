@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.runs import kinds
-from solvent.runs.kinds import MAX_DEPTH
+from solvent.runs import nested
+from solvent.runs.nested import MAX_DEPTH
 from solvent.workflows.formats.files import load
 from solvent.workflows.model import Arrived, Input, Result, Route, Service, Task, Test, Value, Workflow
 from tests.unit.runs.flows import PATIENCE, Held, broken, flow, run, step
@@ -61,7 +61,7 @@ def test_one_job_is_enough_for_recursion(tmp_path: Path) -> None:
 
 def test_recursion_without_an_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A workflow that calls itself for ever fails when it is too deep, and that is said once."""
-    monkeypatch.setattr(kinds, "MAX_DEPTH", 100)
+    monkeypatch.setattr(nested, "MAX_DEPTH", 100)
     report = boxes(tmp_path, "true", 1)
     (failure,) = report.failures
     assert (report.succeeded, failure.task) == (False, "Inner")
@@ -78,7 +78,7 @@ def test_deepest_recursion(tmp_path: Path) -> None:
 
 def test_one_case_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many cases inside each other as are allowed come to their end, and one more does not."""
-    monkeypatch.setattr(kinds, "MAX_DEPTH", 20)
+    monkeypatch.setattr(nested, "MAX_DEPTH", 20)
     assert boxes(tmp_path, "result > 0", 21).succeeded
     assert not boxes(tmp_path, "result > 0", 22).succeeded
 

@@ -18,7 +18,7 @@ from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.holders import HostedShard
 from solvent.runs.journal import MAX_READ
-from solvent.runs.kinds import makers_at
+from solvent.runs.kinds import MAKERS
 from solvent.runs.messages import Mailbox, dealt
 from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, shards_of, workflow_of
 from solvent.services import Caller
@@ -127,7 +127,7 @@ class HostedRun:
                 self.workflow.services,
                 jobs=self._jobs,
                 folder=folder,
-                makers=makers_at(0),
+                makers=MAKERS,
                 may_begin=self._may_begin,
                 observer=self.observer,
                 gates=self._gates,
@@ -135,7 +135,7 @@ class HostedRun:
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
             raise AgentProblem("A104", error.message) from error
-        self.calls = CallQueue(self.workflow.services, self._caller)
+        self.calls = CallQueue(self._caller)
 
     def take(self, number: int, heartbeats: Heartbeats, answers: Answers) -> Execution | None:
         """Take a shard, if nobody has it or who has it is presumed dead, and be where that one was."""

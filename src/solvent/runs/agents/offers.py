@@ -15,14 +15,15 @@ import msgspec
 from msgspec.structs import replace
 
 from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
+from solvent.runs.conditions import predicates_of
 from solvent.workflows.formats.yaml.writer import name_of_function, plain_workflow
 from solvent.workflows.model import Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from solvent.workflows.model import Service, Test
+    from solvent.workflows.model import Service
 
 MARK_CHARACTERS = 12
 
@@ -72,7 +73,8 @@ class Offers:
         """Give the first function or file besides services that a workflow names and that is not here, if any."""
         predicates = (f"the condition `{one}`" for one in predicates_of(workflow) if one not in self.predicates)
         libraries = (f"the rule library `{one}`" for one in workflow.patterns.values() if one not in self.libraries)
-        return next(chain(predicates, libraries), "")
+        inner = (self.unknown_code(one.function) for one in workflow.services if isinstance(one.function, Workflow))
+        return next(chain(predicates, libraries, filter(None, inner)), "")
 
     def marks(self) -> dict[str, str]:
         """Give the names of the services, each with a mark by which others see whether it is the same as theirs."""
@@ -101,21 +103,6 @@ def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = 
         raise RecordProblem("R406", said, hint=f"`solvent {command} {run} --file WORKFLOW`")
 
 
-def predicates_of(workflow: Workflow) -> Iterator[str]:
-    """Give the names of the functions that a workflow asks about results; one without a name is left out."""
-    asked: list[Any] = [one.predicate for one in workflow.alternatives]
-    for task in workflow.tasks:
-        asked += [test.predicate for test in _tests(task.control)]
-    for one in asked:
-        if isinstance(one, str):
-            yield one
-        elif one is not None:
-            try:
-                yield name_of_function(one)
-            except WorkflowProblem:
-                continue
-
-
 def mark_of(service: Service) -> str:
     """Give a mark that two services share if they call the same; empty for one that nobody else can call."""
     what = _what(service)
@@ -137,13 +124,4 @@ def _what(service: Service) -> tuple[Any, ...] | None:
     return service.kind, target, service.method, service.options
 
 
-def _tests(control: Any) -> Iterator[Test]:
-    """Give the conditions of a task that joins and splits by patterns."""
-    if control is None:
-        return
-    routes = [*control.routes, *([control.again] if control.again is not None else [])]
-    many = [] if control.many is None else [control.many.more, control.many.enough]
-    yield from (test for test in [*(route.test for route in routes), *many] if test is not None)
-
-
-__all__ = ["Offers", "mark_of", "offers_of", "predicates_of", "refuse_code"]
+__all__ = ["Offers", "mark_of", "offers_of", "refuse_code"]

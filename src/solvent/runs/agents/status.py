@@ -91,13 +91,13 @@ def see_run(store: Store, run: str, *, patience: float | None = None) -> RunSeen
     shards = tuple(_shards(held, parts, view))
     report = report_of(store, record, workflow) if record.has_ended else None
     status = status_of(store, record)
-    states = view.states if report is None else report.states
+    states = {name: view.states[name] for name in view.tasks} if report is None else report.states
     seen = RunSeen(
         record=record,
         view=view,
         state="waiting" if status == "running" and view.is_waiting else status,
         shards=shards,
-        states={name: "waiting" if one == "asleep" else one for name, one in states.items()},
+        states={name: "waiting" if one == "asleep" else one for name, one in _with_inner(view, states).items()},
         failures=() if report is None else tuple(report.failures),
         damaged=() if record.has_ended else damaged,
     )
@@ -115,6 +115,20 @@ def see_run(store: Store, run: str, *, patience: float | None = None) -> RunSeen
         refusals=tuple(_refusals(store, run, shards, agents)),
         trouble=trouble,
     )
+
+
+def _with_inner(view: RunView, states: dict[str, str]) -> dict[str, str]:
+    """Return the states of all tasks: those inside a sub-workflow follow the one that calls it."""
+    inside: dict[str, list[str]] = {}
+    for one in view.inner.values():
+        inside.setdefault(one.task, []).extend(one.tasks.values())
+    found: dict[str, str] = {}
+    todo = list(reversed([*states]))
+    while todo:
+        name = todo.pop()
+        found[name] = states.get(name) or view.states[name]
+        todo += reversed([label for label in inside.get(name, ()) if label not in found])
+    return found
 
 
 def _refusals(

@@ -332,6 +332,8 @@ class TaskRecord(msgspec.Struct, frozen=True):
     ended: float
     attempts: int = 1
     state: str = "done"
+    inside: str = ""
+    """The task that has called the sub-workflow in which it is."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -355,13 +357,18 @@ def export_run(workflow: Workflow, record: RunRecord) -> dict[str, Any]:
     called = {one.task for one in record.tasks}
     asleep = workflow.dormant
     names = [one.name for one in workflow.tasks if one.name in called or one.name not in asleep]
-    identifiers = _identifiers(names)
     parents = _parents(workflow, names, applied)
+    services = {one.name: one.service for one in workflow.tasks}
+    for one in record.tasks:
+        if one.inside and one.task not in parents and one.inside in parents:
+            # Of a sub-workflow it is only known that its task has called it.
+            names.append(one.task)
+            parents[one.task] = [one.inside]
+    identifiers = _identifiers(names)
     children: dict[str, list[str]] = {name: [] for name in names}
     for name in names:
         for parent in parents[name]:
             children[parent].append(name)
-    services = {one.name: one.service for one in workflow.tasks}
     document: dict[str, Any] = {
         "name": workflow.name or "workflow",
         "description": "A run of a workflow by Solvent",
@@ -372,7 +379,7 @@ def export_run(workflow: Workflow, record: RunRecord) -> dict[str, Any]:
             "specification": {
                 "tasks": [
                     {
-                        "name": services[name] or "task",
+                        "name": services.get(name, name) or "task",
                         "id": identifiers[name],
                         "parents": [identifiers[one] for one in parents[name]],
                         "children": [identifiers[one] for one in children[name]],

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from solvent.errors import AgentProblem
-from solvent.runs.agents.offers import Offers, mark_of, offers_of, predicates_of
+from solvent.runs.agents.offers import Offers, mark_of, offers_of
+from solvent.runs.conditions import predicates_of
 from solvent.workflows.formats.files import load_text, write
 from solvent.workflows.model import Alternative, Control, Many, Policy, Resource, Route, Service, Task, Test, Workflow
 from tests.unit.runs.agents.flows import adaptive, add, is_small, workflow
