@@ -126,7 +126,7 @@ def _together(chromium: Browser, folder: Path) -> None:
     """Take pictures of processes that work together: nodes of a program, a ring, a store."""
     (folder / "philosophers.hocl").write_text(_philosophers(24))
     started = [
-        ("run", "philosophers.hocl", *["--nodes", "6", "--protocol", "adaptive", "--no-local", "--state", "nodes"]),
+        ("run", "philosophers.hocl", *["--nodes", "6", "--no-local", "--state", "nodes"]),
         ("lab", "serve", "token", "--nodes", "6", "--lock-every", "0.4", "--hold", "0.5"),
     ]
     board = folder / "board"

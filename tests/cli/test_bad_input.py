@@ -118,7 +118,7 @@ def test_unknown_command() -> None:
         ("agents list --formt json", "there is no option `--formt`", "did you mean `--format`?"),
         ("check --xyzzy", "there is no option `--xyzzy`", "`solvent check --help` lists the options"),
         ("status --format jsn", "`--format` cannot be `jsn`", "did you mean `json`?"),
-        ("run - --protocol best", "`--protocol` cannot be `best`", "one of: better, adaptive, optimistic, pessimistic"),
+        ("run - --transport best", "`--transport` cannot be `best`", "one of: tcp, nats"),
         ("agents lst", "there is no command `solvent agents lst`", "did you mean `list`?"),
     ],
 )

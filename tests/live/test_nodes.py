@@ -52,14 +52,11 @@ def test_loose_rules_and_functions_go_from_node_to_node(tmp_path: Path) -> None:
 
 
 def test_every_reaction_may_go_through_the_protocol(tmp_path: Path) -> None:
-    """Without reactions among a node's own molecules the end is the same, by whatever protocol."""
-    for protocol in ("better", "adaptive"):
-        result = solvent(
-            "run", EXAMPLES / "word-count", "--nodes", "3", "--no-local", "--protocol", protocol, "--format", "json"
-        )
-        assert result.json["solution"] in final("word-count")
-        assert result.json["reactions"] == 27
-        assert result.json["messages"] > 0
+    """Without reactions among a node's own molecules the end is the same."""
+    result = solvent("run", EXAMPLES / "word-count", "--nodes", "3", "--no-local", "--format", "json")
+    assert result.json["solution"] in final("word-count")
+    assert result.json["reactions"] == 27
+    assert result.json["messages"] > 0
 
 
 def statuses(folder: Path) -> list[Status]:
@@ -207,7 +204,6 @@ def test_top_shows_what_nodes_do(tmp_path: Path) -> None:
         (["--nodes", "2", "--peers", "127.0.0.1:1"], "`--peers` already names the nodes"),
         (["--peers", "here"], "error[N104]"),
         (["--peers", "127.0.0.1:1"], "error[N130]"),
-        (["--nodes", "2", "--protocol", "best"], "`--protocol` cannot be `best`"),
         (["--nodes", "2", "--state", "/proc/nothing"], "error[N140]"),
         (["--resume", "/nowhere/at/all"], "a run that is resumed already has its program"),
     ],

@@ -10,17 +10,19 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.invariants import SAFETY, Scene
+from solvent.protocols.capture import invariants as moving_invariants
+from solvent.protocols.capture.invariants import Scene
 from solvent.protocols.capture.moving import Kept, MovingConfig, moving_node
 from solvent.protocols.capture.moving import recovered as moving_recovered
-from solvent.protocols.capture.records import Consumed
-from solvent.protocols.capture.recovery import recovered
-from solvent.protocols.capture.state import CaptureConfig
 from solvent.protocols.capture.vocabulary import Combination, MoleculeId, Products, React, RuleId
 from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.machine import NodeId
+from solvent_lab.papers.capture import capture_node
+from solvent_lab.papers.capture import invariants as paper_invariants
+from solvent_lab.papers.capture.messages import Consumed
+from solvent_lab.papers.capture.recovery import recovered
+from solvent_lab.papers.capture.state import CaptureConfig
 from solvent_lab.simulator.environment import Ending, Environment
 from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
@@ -159,7 +161,7 @@ def storm(seed: int, kind: str, *, check_every: int = 20) -> TimedRun:
     environment = Adding(kind)
     machines = [
         Linked(
-            moving_node(one) if kind == "moving" else Adaptive(one),
+            moving_node(one) if kind == "moving" else capture_node(one),
             me=one.node,
             peers=NODES,
             resend_after=60,
@@ -172,7 +174,7 @@ def storm(seed: int, kind: str, *, check_every: int = 20) -> TimedRun:
         environment,
         seed=seed,
         faults=weather(seed),
-        invariants=tuple(map(_invariant, SAFETY)),
+        invariants=tuple(map(_invariant, (moving_invariants if kind == "moving" else paper_invariants).SAFETY)),
         check_every=check_every,
         replay=f"python -m tests.simulation.capture_storm {seed} {kind}",
     )

@@ -48,9 +48,8 @@ _FOR_WORKFLOWS = (
 )  # fmt: skip
 _FOR_AGENTS = ("shards",)
 _FOR_NODES = (
-    "state", "secret_file", "spares", "transport", "listen", "protocol", "no_local", "tls_ca", "tls_cert", "tls_key",
+    "state", "secret_file", "spares", "transport", "listen", "no_local", "tls_ca", "tls_cert", "tls_key",
 )  # fmt: skip
-_PROTOCOLS = ("better", "adaptive", "optimistic", "pessimistic")
 
 
 def main(arguments: list[str]) -> int:
@@ -183,9 +182,7 @@ def _add_for_nodes(parser: ArgumentParser) -> None:
     group.add_argument("--transport", choices=("tcp", "nats"), help=says)
     says = "of a run in a store: where processes of this machine listen (default: 127.0.0.1, for this machine only)"
     group.add_argument("--listen", metavar="HOST", help=says)
-    says = "how molecules are captured (default: better)"
-    group.add_argument("--protocol", choices=_PROTOCOLS, help=says)
-    says = "use the protocol for every reaction, also those within one node"
+    says = "capture molecules for every reaction, also those within one node"
     group.add_argument("--no-local", action="store_true", help=says)
     add_tls(parser)
 

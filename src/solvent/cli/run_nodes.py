@@ -111,7 +111,6 @@ def _prepared(options: Namespace) -> AnyRun:
         peers=peers,
         secret=_secret(options, peers) if peers else b"",
         reacts_locally=not options.no_local,
-        protocol=options.protocol or "better",
         tls=tls_of(options),
     )
 
@@ -239,7 +238,6 @@ def _in_store(options: Namespace) -> SharedNodes:
         spares=options.spares or 0,
         functions=options.functions,
         reacts_locally=not options.no_local,
-        protocol=options.protocol or "better",
     )
     if options.format == "text":
         write(f"the run is {run.record.run}", to=sys.stderr)

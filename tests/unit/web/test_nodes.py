@@ -32,7 +32,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "swap.hocl").write_text(PROGRAM)
     command = [
         sys.executable, "-m", "solvent", "run", str(folder / "swap.hocl"), "--nodes", str(NODES), "--no-local",
-        "--protocol", "adaptive", "--state", str(folder / "state"),
+        "--state", str(folder / "state"),
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as launcher:
         try:

@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING, Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture import messages, records, state, vocabulary
+from solvent.protocols.capture import invariants as moving_invariants
 from solvent.protocols.capture import moving as moving_words
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.invariants import SAFETY, Scene, is_released
+from solvent.protocols.capture import vocabulary
+from solvent.protocols.capture.invariants import Scene
 from solvent.protocols.capture.moving import MovingConfig, moving_node
 from solvent.protocols.capture.moving import recovered as moving_recovered
-from solvent.protocols.capture.recovery import compacted, recovered
-from solvent.protocols.capture.state import CaptureConfig
 from solvent.protocols.capture.vocabulary import Combination, Discover, MoleculeId, Products, Reacted, RuleId
 from solvent.protocols.machine import NodeId
 from solvent_lab.checker.model import Asking, Crashes, Model
 from solvent_lab.checker.small_numbers import PAIRS, RECIPIENT, SENDER, Numbers, Renumbering
 from solvent_lab.checker.world import invariants_over, seen_once
+from solvent_lab.papers.capture import capture_node, messages, state
+from solvent_lab.papers.capture import invariants as paper_invariants
+from solvent_lab.papers.capture.recovery import compacted, recovered
+from solvent_lab.papers.capture.state import CaptureConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -120,7 +122,9 @@ def _scene(recover: Callable[..., Any], configs: tuple[Any, ...], world: World) 
     return Scene(states, tuple(world.messages()), world.ghost, tuple(world.ghost))
 
 
-def _is_done(layout: Layout, scene: Callable[[World], Scene], world: World) -> bool:
+def _is_done(
+    layout: Layout, scene: Callable[[World], Scene], is_released: Callable[[Scene], bool], world: World
+) -> bool:
     """All reactions have happened, and nothing is promised, lent or under way."""
     if sum(world.ghost.values()) < layout.takes * layout.reactions:
         return False
@@ -148,8 +152,8 @@ ADAPTIVE: dict[type, dict[str, Numbers]] = {
     **{phase: {"number": _OWN} for phase in (state.Fetching, state.Querying, state.Committing, state.Reacting)},
     state.Claim: {"attempt": _REQUESTERS},
     state.Hold: {"attempt": _REQUESTERS},
-    records.Lent: {"attempt": _REQUESTERS},
-    records.Consumed: {"attempt": _OWN},
+    messages.Lent: {"attempt": _REQUESTERS},
+    messages.Consumed: {"attempt": _OWN},
     **_REPORTS,
 }
 
@@ -219,6 +223,7 @@ def _model(
     asking: Asking = Asking.AT_ONCE,
 ) -> Model:
     is_moving = isinstance(configs[0], MovingConfig)
+    rules: Any = moving_invariants if is_moving else paper_invariants
     # Every invariant looks at the same world; its scene is put together once.
     scene = seen_once(partial(_scene, moving_recovered if is_moving else recovered, configs))
     known = Map({item: 0 for share in layout.shares for item, _ in share})
@@ -230,8 +235,8 @@ def _model(
         crashes=Crashes(count=crashes),
         ghost=known,
         observe=_observe,
-        invariants=invariants_over(lambda world: (scene(world),), SAFETY),
-        goal=partial(_is_done, layout, scene),
+        invariants=invariants_over(lambda world: (scene(world),), rules.SAFETY),
+        goal=partial(_is_done, layout, scene, rules.is_released),
         progress=lambda ghost: sum(ghost.values()),
         has_no_livelock=is_live,
         fair_choices=True,
@@ -248,7 +253,6 @@ def paper(
     waiting: bool = True,
     crashes: int = 0,
     is_live: bool = True,
-    machine: type[Adaptive] = Adaptive,
     title: str = "",
     memory: int = 0,
 ) -> Model:
@@ -268,7 +272,7 @@ def paper(
         )
         for node, mode in enumerate(modes)
     )
-    machines = tuple(machine(config) for config in configs)
+    machines = tuple(map(capture_node, configs))
     return _model(layout, machines, configs, title=title, crashes=crashes, is_live=is_live)
 
 

@@ -20,10 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from solvent.errors import Misuse
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.messages import Commitment, Fetch, GiveUp, Query, Reaction
 from solvent.protocols.capture.moving import MovingConfig, Take, moving_node
-from solvent.protocols.capture.state import CaptureConfig
 from solvent.protocols.capture.vocabulary import (
     Arrived,
     AttemptId,
@@ -38,13 +35,15 @@ from solvent.protocols.capture.vocabulary import (
     Switched,
 )
 from solvent.protocols.machine import NodeId
+from solvent_lab.papers.capture import capture_node
+from solvent_lab.papers.capture.messages import Commitment, Fetch, GiveUp, Query, Reaction
+from solvent_lab.papers.capture.state import CaptureConfig
 from solvent_lab.simulator.discrete import DiscreteRun
 from solvent_lab.simulator.environment import Ending, Environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from solvent.protocols.capture.state import Holding
     from solvent.protocols.machine import Machine
     from solvent_lab.simulator.discrete import Observer
 
@@ -437,12 +436,11 @@ def _mover(node: NodeId, share: Sequence[Any]) -> Machine[Any]:
     return moving_node(MovingConfig(node, tuple(share), is_local=False, look_again=2))
 
 
-def _captors(setup: Setup, shares: Shares, rules: list[RuleId], keepers: dict[NodeId, RuleId]) -> list[Adaptive]:
-    machine = OptimistsFirst if setup.favours_optimists else Adaptive
+def _captors(setup: Setup, shares: Shares, rules: list[RuleId], keepers: dict[NodeId, RuleId]) -> list[Machine[Any]]:
     has_several = len(setup.program) > 1
     arities = tuple(len(rule.takes) for rule in setup.program)
     return [
-        machine(
+        capture_node(
             CaptureConfig(
                 NodeId(node),
                 arities=arities,
@@ -450,6 +448,7 @@ def _captors(setup: Setup, shares: Shares, rules: list[RuleId], keepers: dict[No
                 protocol=setup.protocol,
                 threshold=setup.threshold,
                 waiting=setup.waiting,
+                favours_optimists=setup.favours_optimists,
                 dormant=setup.dormant,
                 # With several rules, a plain mean over old rates of others hides what the node sees itself (C5, C7).
                 own_weight=0.5 if has_several else None,
@@ -460,15 +459,6 @@ def _captors(setup: Setup, shares: Shares, rules: list[RuleId], keepers: dict[No
         )
         for node, share in enumerate(shares)
     ]
-
-
-class OptimistsFirst(Adaptive):
-    """A node that gives a free molecule to an optimist even where pessimists have asked before."""
-
-    def _may_fetch(self, holding: Holding, sender: NodeId, fetch: Fetch) -> bool:
-        if holding.hold is None:
-            return fetch.is_optimistic
-        return super()._may_fetch(holding, sender, fetch)
 
 
 def keepers_of(rules: int, nodes: int, chance: Random) -> dict[NodeId, RuleId]:

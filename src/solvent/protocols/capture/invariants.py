@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.protocols.capture.messages import RespMolecule
-from solvent.protocols.capture.moving import Given, MovingState
-from solvent.protocols.capture.state import CaptureState, Fetching, Reacting
+from solvent.protocols.capture.moving import Given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,19 +49,19 @@ def a_molecule_is_at_one_node_at_most(scene: Scene) -> str | None:
 
 
 def no_molecule_is_lost(scene: Scene) -> str | None:
-    """What has not been consumed is somewhere: at a node, in the hands of a requester, or under way."""
+    """What has not been consumed is somewhere: at a node, or under way."""
     here: set[MoleculeId] = set()
     for state in scene.states:
         here.update(state.molecules)
-        if isinstance(state, CaptureState) and isinstance(state.phase, Fetching | Reacting):
-            here.update(molecule for molecule, _ in state.phase.got)
-        if isinstance(state, MovingState):
-            here.update(item for _, items in state.gifts.values() for item, _ in items)
+        here.update(item for _, items in state.gifts.values() for item, _ in items)
     for _, _, message in scene.messages:
-        if isinstance(message, RespMolecule):
-            here.add(message.molecule)
         if isinstance(message, Given):
             here.update(item for item, _ in message.molecules)
+    return what_is_nowhere(scene, here)
+
+
+def what_is_nowhere(scene: Scene, here: set[MoleculeId]) -> str | None:
+    """Compare what is somewhere with what there ever was."""
     for molecule in scene.known:
         if molecule not in here and not scene.consumed.get(molecule):
             return f"molecule {molecule} is nowhere"
@@ -71,26 +69,11 @@ def no_molecule_is_lost(scene: Scene) -> str | None:
 
 
 def what_is_consumed_is_not_free(scene: Scene) -> str | None:
-    """A consumed molecule that its holder still knows of is lent, so nobody else can get it."""
+    """A consumed molecule is known to no node."""
     for node, state in enumerate(scene.states):
         for molecule in state.molecules:
-            if not scene.consumed.get(molecule):
-                continue
-            holding = state.molecules[molecule]
-            if isinstance(state, MovingState) or holding.hold is None or not holding.hold.is_lent:
+            if scene.consumed.get(molecule):
                 return f"node {node} would give molecule {molecule} away, which has been consumed"
-    return None
-
-
-def what_is_lent_is_lent_once(scene: Scene) -> str | None:
-    """At most one requester has a molecule in its hands."""
-    hands: dict[MoleculeId, int] = {}
-    for node, state in enumerate(scene.states):
-        if isinstance(state, CaptureState) and isinstance(state.phase, Fetching | Reacting):
-            for molecule, _ in state.phase.got:
-                if molecule in hands:
-                    return f"nodes {hands[molecule]} and {node} both have molecule {molecule} in hand"
-                hands[molecule] = node
     return None
 
 
@@ -99,18 +82,9 @@ SAFETY = (
     a_molecule_is_at_one_node_at_most,
     no_molecule_is_lost,
     what_is_consumed_is_not_free,
-    what_is_lent_is_lent_once,
 )
 
 
 def is_released(scene: Scene) -> bool:
-    """Tell whether nothing is promised, lent, claimed or under way: every promise was kept or withdrawn."""
-    if scene.messages:
-        return False
-    for state in scene.states:
-        if isinstance(state, MovingState):
-            if state.gifts:
-                return False
-        elif any(holding.hold or holding.queue or holding.waiting for holding in state.molecules.values()):
-            return False
-    return True
+    """Decide whether nothing is under way."""
+    return not scene.messages and not any(state.gifts for state in scene.states)

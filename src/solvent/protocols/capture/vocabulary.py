@@ -93,18 +93,6 @@ class Abandoned(Value, frozen=True, gc=False):
     attempt: AttemptId
 
 
-class Withheld(Value, frozen=True, gc=False):
-    """A molecule of this node is promised or lent to another: it may not react here meanwhile."""
-
-    molecule: MoleculeId
-
-
-class Returned(Value, frozen=True, gc=False):
-    """A molecule of this node is free again."""
-
-    molecule: MoleculeId
-
-
 class Gone(Value, frozen=True, gc=False):
     """A molecule is no longer at this node: consumed, or moved to another."""
 

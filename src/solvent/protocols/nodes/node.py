@@ -3,8 +3,8 @@
 Messages go to the part they belong to, and requests and answers of the program likewise. Beyond that the node makes
 three things out of what its parts say:
 
-- *Listing.* A molecule that capture reports to be here and free is listed in the directory; one that is withheld,
-  consumed or gone is not. All changes of one step go out together, one message for each slot.
+- *Listing.* A molecule that capture reports to be here and free is listed in the directory; one that is consumed
+  or gone is not. All changes of one step go out together, one message for each slot.
 - *Offers.* The program speaks of molecules as `Offer`s. Capture sees text (see `offers`), and whatever it asks or
   reports is turned back. Questions come last in a step, so the program has heard all when it answers.
 - *Activity.* The node is active while capture is busy, a question is unanswered, the program has not said `Idle` to
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture.vocabulary import Abandoned, Arrived, MoleculeId, Reacted, Returned
+from solvent.protocols.capture.vocabulary import Abandoned, Arrived, MoleculeId, Reacted
 from solvent.protocols.directory.directory import Directory, DirectoryState
 from solvent.protocols.directory.messages import (
     Changes,
@@ -73,7 +73,7 @@ LIFE_SHIFT = 32
 _DIRECTORY = frozenset({Publish, Find, Watch, Unwatch, Matches, Changes})
 _INERTIA = frozenset({Probe, Announce, Confirm, Awake})
 _SEEKING = frozenset({Find, Watch, Unwatch})
-_ROUSING = frozenset({Arrived, Returned, Reacted, Abandoned, Seen, Found})
+_ROUSING = frozenset({Arrived, Reacted, Abandoned, Seen, Found})
 """After such a report something may be possible that was not before."""
 
 
@@ -83,7 +83,7 @@ class NodeState(Value, frozen=True, gc=False):
     capture: Any
     directory: DirectoryState
     detector: DetectorState
-    #: The molecules here, free or withheld, as packed offers.
+    #: The molecules here, as packed offers.
     here: Map[MoleculeId, str] = Map()
     told: int = 0
     digested: int = -1

@@ -14,9 +14,7 @@ from solvent.protocols.capture.vocabulary import (
     Products,
     React,
     Reacted,
-    Returned,
     Rewrite,
-    Withheld,
 )
 from solvent.protocols.nodes.offers import packed, unpacked
 
@@ -69,13 +67,6 @@ def followed(here: Map[MoleculeId, str], free: dict[MoleculeId, bool], report: A
             return here
         case Gone(molecule):
             return _left(here, free, molecule)
-        case Withheld(molecule):
-            free[molecule] = False
-            return here
-        case Returned(molecule):
-            assert molecule in here, "what comes back was reported to be here, also after a crash"
-            free[molecule] = True
-            return here
         case _:
             return here
 

@@ -31,10 +31,8 @@ from solvent.protocols.capture.vocabulary import (
     Products,
     React,
     Reacted,
-    Returned,
     Rewrite,
     RuleId,
-    Withheld,
 )
 from solvent.protocols.directory.messages import Seen
 from solvent.protocols.nodes.offers import Offer
@@ -111,10 +109,6 @@ class Chemist:
                 self._on_arrived(molecule, offer.value)
             case Gone(molecule):
                 self._forget(self._own.pop(molecule, None))
-            case Withheld(molecule):
-                self._lend(self._own.get(molecule))
-            case Returned(molecule):
-                self._have(self._own.get(molecule))
             case Reacted():
                 self._on_reacted(outcome)
             case Abandoned():
@@ -195,12 +189,10 @@ class Chemist:
             message = f"a function has made the rule `{code.title}`, which no rule of the program makes"
             raise Misuse("H341", message, hint="over nodes, a program must know its rules: run it without --nodes")
 
-    def _lend(self, item: Item | None) -> None:
+    def _forget(self, item: Item | None) -> None:
         if item is not None and item.held is not None:
             self._matches.remove(item.held)
             item.held = None
-
-    _forget = _lend
 
     # --- What the machine asks.
 
@@ -256,7 +248,7 @@ class Chemist:
         """Take what a reaction needs; until it has succeeded or failed, that takes part in nothing else."""
         items: list[Item] = [held.name for held in match.reactants]
         for item in items:
-            self._lend(item)
+            self._forget(item)
             item.is_engaged = True
         self._engaged += items
         return items
@@ -317,7 +309,7 @@ class Chemist:
             self._settling.settle(product)
         for held in match.consumed:
             item: Item = held.name
-            self._lend(item)
+            self._forget(item)
             if item.number is None:
                 del made[item]
             else:

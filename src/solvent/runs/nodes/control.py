@@ -51,7 +51,6 @@ class Part(msgspec.Struct, frozen=True):
     #: Whether all molecules are at one node, and react there to the end.
     is_together: bool = False
     reacts_locally: bool = True
-    protocol: str = "better"
     #: How many nodes there are, where they have no addresses.
     nodes: int = 0
 
@@ -136,25 +135,12 @@ class Gift(Message, frozen=True, gc=False, array_like=True):
     texts: tuple[str, ...]
 
 
-class Loan(Message, frozen=True, gc=False, array_like=True):
-    """A molecule that was lent; whether it is consumed, its borrower knows."""
-
-    to: int
-    attempt: int
-    text: str
-
-
 class Collected(Message, frozen=True, gc=False):
-    """The molecules of a node; what it has given and received so far tells which gifts are still on their way.
-
-    Likewise `reacted`, its attempts that ended in a reaction, tells which loans of others are consumed.
-    """
+    """The molecules of a node; what it has given and received so far tells which gifts are still on their way."""
 
     texts: tuple[str, ...]
     gifts: tuple[Gift, ...] = ()
     got: tuple[tuple[int, int], ...] = ()
-    loans: tuple[Loan, ...] = ()
-    reacted: tuple[int, ...] = ()
 
 
 Answer: TypeAlias = Status | Problem | Collected
@@ -313,7 +299,6 @@ __all__ = [
     "Halt",
     "Line",
     "Load",
-    "Loan",
     "Part",
     "Problem",
     "Request",

@@ -130,7 +130,6 @@ def dealt(
     functions: str | None = None,
     peers: tuple[Address, ...] = (),
     reacts_locally: bool = True,
-    protocol: str = "better",
 ) -> Dealt:
     """Deal a program out."""
     name = Path(program.source.name).stem if program.source.name != "<stdin>" else "stdin"
@@ -155,7 +154,6 @@ def dealt(
             tuple(share),
             is_together=bool(deal.why_together),
             reacts_locally=reacts_locally,
-            protocol=protocol,
         )
         for node, share in enumerate(deal.shares)
     ]
@@ -171,12 +169,11 @@ def deal_out(
     peers: tuple[Address, ...] = (),
     secret: bytes = b"",
     reacts_locally: bool = True,
-    protocol: str = "better",
     tls: Tls | None = None,
 ) -> NodesRun:
     """Deal a program out over nodes of this machine, or over nodes elsewhere."""
     run, parts, copies, why_together = dealt(
-        program, nodes, functions=functions, peers=peers, reacts_locally=reacts_locally, protocol=protocol
+        program, nodes, functions=functions, peers=peers, reacts_locally=reacts_locally
     )
     folder = new_folder(run, state)
     record = RunRecord(

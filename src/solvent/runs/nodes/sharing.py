@@ -18,14 +18,13 @@ from solvent.hocl.process_settings import deep_stack
 from solvent.hocl.program import Program, parse
 from solvent.lang.solution import Solution
 from solvent.protocols.machine import NodeId
-from solvent.runs.nodes.building import Machinery
+from solvent.runs.nodes.building import RECORDS, has_begun, machine_of
 from solvent.runs.nodes.collecting import collected_from, texts_of
 from solvent.runs.nodes.control import Collected
 from solvent.runs.nodes.launcher import Ended, error_from
 from solvent.runs.nodes.members import Forked, Manner
 from solvent.runs.nodes.running import dealt
 from solvent.runs.nodes.shared import FAILED, HALTED, INERT, Board, ProgramText, SharedRun
-from solvent.runs.nodes.work import table_of
 from solvent.runs.nodes.writing import Writing
 from solvent.store import open_store
 from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeats
@@ -134,17 +133,13 @@ class SharedNodes:
         ended, record = self.ended, self.record
         self._wait_for_nodes(board)
         collected, restarts = dict[int, Collected](), 0
-        writing = Writing(self.program)
         nodes = tuple(map(NodeId, range(record.nodes)))
         for node in nodes:
             part, _ = board.part(node)
-            program = parse(part.text, name=part.name, functions=self.program.functions)
-            arities = table_of(part, program, writing).arities
-            machinery = Machinery(part.protocol, node, nodes, arities)
-            journal = board.journal(node, machinery.record_type, is_read_only=True).open()
+            journal = board.journal(node, RECORDS, is_read_only=True).open()
             restarts += max(journal.life, 0)
-            if machinery.has_begun(journal.saved):
-                state, _ = machinery.machine.start(journal.saved, journal.life + 1)
+            if has_begun(journal.saved):
+                state, _ = machine_of(node, nodes).start(journal.saved, journal.life + 1)
                 collected[node] = collected_from(node, state.inner.capture)
             else:
                 collected[node] = Collected(part.share)
@@ -233,12 +228,9 @@ def share_out(
     spares: int = 0,
     functions: str | None = None,
     reacts_locally: bool = True,
-    protocol: str = "better",
 ) -> SharedNodes:
     """Deal a program out over nodes that are kept in a store."""
-    run, parts, copies, why_together = dealt(
-        program, nodes, functions=functions, reacts_locally=reacts_locally, protocol=protocol
-    )
+    run, parts, copies, why_together = dealt(program, nodes, functions=functions, reacts_locally=reacts_locally)
     run = f"{_UNFIT.sub('_', run)}-{secrets.token_hex(2)}"
     parts = [msgspec.structs.replace(part, run=run, nodes=nodes) for part in parts]
     text = ProgramText(program.source.text, copies, why_together)

@@ -61,11 +61,6 @@ class Table:
         """All of it, as molecules."""
         return [*self._standing, *self._endless]
 
-    @property
-    def arities(self) -> tuple[int, ...]:
-        """How many molecules each rule takes; for all loose ones together, and for many at once, most often two."""
-        return (*(len(self._code(number).elements) for number in range(self.loose)), 2, 2)
-
     def title(self, rule: int) -> str:
         """Give the name of a rule."""
         if rule < self.loose:

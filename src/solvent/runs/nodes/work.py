@@ -24,7 +24,7 @@ from solvent.protocols.inertia import Inert, Resumed
 from solvent.protocols.machine import NodeId
 from solvent.protocols.nodes import Idle, Told
 from solvent.runs.nodes.alone import Alone, Patient
-from solvent.runs.nodes.building import Machinery
+from solvent.runs.nodes.building import MESSAGES, RECORDS, has_begun, is_busy, machine_of
 from solvent.runs.nodes.chemist import Chemist
 from solvent.runs.nodes.collecting import collected_from
 from solvent.runs.nodes.control import Collected, Part, Status
@@ -78,16 +78,15 @@ class Work:
             functions=self._functions,
             chance=random.Random(),
             reacts_locally=part.reacts_locally,
-            gathers=part.reacts_locally and part.protocol == "better",
+            gathers=part.reacts_locally,
             at_rest=part.is_together,
             should_stop=should_stop,
         )
-        self._machinery = machinery = Machinery(part.protocol, part.node, self._nodes, self._table.arities)
-        self._journal = keeping.journal(machinery.record_type)
-        self.transport = transport = connect(part, f"capture {part.protocol}", Codec(machinery.message_type))
+        self._journal = keeping.journal(RECORDS)
+        self.transport = transport = connect(part, "capture", Codec(MESSAGES))
         self._tally = Tally()
         transport.send = self._tally.around(transport.send)  # type: ignore[method-assign, assignment]
-        self.host = Host(machinery.machine, transport, application=self, journal=self._journal)
+        self.host = Host(machine_of(part.node, self._nodes), transport, application=self, journal=self._journal)
         self._begun = asyncio.Event()
         # What has not become the machine's yet.
         self._alone: Alone | None = None
@@ -121,7 +120,7 @@ class Work:
     def answer(self, question: Any) -> Any:
         """Answer what the machine asks; the first time, the node's own molecules react by themselves before."""
         if isinstance(question, Discover):
-            if self._reacting is None and not self._machinery.has_begun(self._journal.saved):
+            if self._reacting is None and not has_begun(self._journal.saved):
                 self._reacting = asyncio.ensure_future(self._react_alone())
                 return self._reacting
             # Asked again, the machine has taken what the node began with.
@@ -207,7 +206,7 @@ class Work:
             node=self.part.node,
             run=self.part.run,
             life=self._journal.life,
-            mode=self._machinery.mode(self.host.state.inner.capture) if alone is None else "alone",
+            mode="alone" if alone is not None else "moving" if is_busy(self.host.state.inner.capture) else "idle",
             rule=chemist.rule,
             molecules=len(chemist) if alone is None else len(alone.solution) - len(self._table.shared),
             known=chemist.known_count,

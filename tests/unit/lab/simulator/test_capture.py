@@ -8,16 +8,15 @@ from random import Random
 import pytest
 
 from solvent.errors import Misuse
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.messages import Fetch, Query, RespMolecule, RespTaken
-from solvent.protocols.capture.state import CaptureConfig
 from solvent.protocols.capture.vocabulary import (
     Reacted,
 )
 from solvent.protocols.machine import Received, Send
+from solvent_lab.papers.capture import capture_node
+from solvent_lab.papers.capture.messages import Fetch, Query, RespMolecule, RespTaken
+from solvent_lab.papers.capture.state import CaptureConfig
 from solvent_lab.simulator.capture import (
     NearWorld,
-    OptimistsFirst,
     Pile,
     RuleOfTypes,
     Setup,
@@ -147,10 +146,10 @@ def test_setups_that_mean_nothing_are_refused(wrong: dict[str, object], said: st
         Setup(**wrong)
 
 
-@pytest.mark.parametrize("kind, reply", [(Adaptive, RespTaken), (OptimistsFirst, RespMolecule)])
-def test_who_comes_first_where_a_pessimist_has_asked(kind: type[Adaptive], reply: type) -> None:
+@pytest.mark.parametrize("favours_optimists, reply", [(False, RespTaken), (True, RespMolecule)])
+def test_who_comes_first_where_a_pessimist_has_asked(favours_optimists: bool, reply: type) -> None:  # noqa: FBT001
     """A pessimist that has only asked keeps optimists away, unless they are favoured."""
-    node = kind(CaptureConfig(0, molecules=((7, "x"),)))
+    node = capture_node(CaptureConfig(0, molecules=((7, "x"),), favours_optimists=favours_optimists))
     state, _ = node.start()
     state, _ = node.step(state, Received(1, Query(7, 1, 0, 20, 0)))
     _, effects = node.step(state, Received(2, Fetch(7, 1, 0, 20, True)))

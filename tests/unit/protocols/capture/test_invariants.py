@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from immutables import Map
 
-from solvent.protocols.capture.invariants import (
-    Scene,
-    a_molecule_is_consumed_at_most_once,
-    is_released,
-)
-from solvent.protocols.capture.messages import GiveUp
+from solvent.protocols.capture import invariants
+from solvent.protocols.capture.invariants import Scene, a_molecule_is_consumed_at_most_once
 from solvent.protocols.capture.moving import MovingState
-from solvent.protocols.capture.state import SEARCHING, CaptureState, Claim, Hold, Holding
+from solvent_lab.papers.capture import invariants as paper
+from solvent_lab.papers.capture.messages import GiveUp
+from solvent_lab.papers.capture.state import SEARCHING, CaptureState, Claim, Hold, Holding
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 IRON, COAL = 7, 8
 CLAIM = Map({1: Claim(0, 1, 1)})
@@ -42,16 +43,16 @@ def test_a_molecule_consumed_twice_is_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    "world",
+    "rules, world",
     [
-        scene(holding(IRON), messages=[GiveUp(IRON, 1, 0, 4)]),
-        scene(holding(IRON, hold=Hold(1, 1, False))),
-        scene(holding(IRON, queue=CLAIM)),
-        scene(holding(IRON, hold=Hold(1, 1, True), waiting=CLAIM)),
-        scene(having(IRON), having(gifts={1: (0, ())})),
+        (paper, scene(holding(IRON), messages=[GiveUp(IRON, 1, 0, 4)])),
+        (paper, scene(holding(IRON, hold=Hold(1, 1, False)))),
+        (paper, scene(holding(IRON, queue=CLAIM))),
+        (paper, scene(holding(IRON, hold=Hold(1, 1, True), waiting=CLAIM))),
+        (invariants, scene(having(IRON), having(gifts={1: (0, ())}))),
     ],
     ids=["under way", "promised", "claimed", "waited for", "not confirmed"],
 )
-def test_what_is_not_released_is_seen(world: Scene) -> None:
+def test_what_is_not_released_is_seen(rules: ModuleType, world: Scene) -> None:
     """A world is at rest when nothing is promised, claimed, unconfirmed or under way."""
-    assert not is_released(world)
+    assert not rules.is_released(world)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from immutables import Map
 
 from solvent.protocols.capture.moving import IDLE, MovingConfig, moving_node
 from solvent.protocols.capture.vocabulary import (
     Arrived,
     Combination,
     MoleculeId,
-    Returned,
     Rewrite,
     RuleId,
     Wake,
@@ -31,7 +29,6 @@ from solvent.protocols.machine import (
 )
 from solvent.protocols.nodes import Idle, Node, NodeState, Offer, Working, offered, packed, unpacked
 from solvent.protocols.nodes.offers import listing
-from solvent.protocols.nodes.words import followed
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Effects, Event
@@ -137,9 +134,3 @@ def test_an_offer_survives_being_packed(offer: Offer) -> None:
 
 ENTRY = listing(MoleculeId(1), NodeId(0), packed(OFFERS[1]))
 assert ENTRY is not None
-
-
-def test_only_what_was_here_comes_back() -> None:
-    """A capture machine that forgets to report what it has after a crash is at fault."""
-    with pytest.raises(AssertionError):
-        followed(Map(), {}, Returned(FIRST))

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from solvent.errors import Misuse
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.state import CaptureConfig, Success
-from solvent.protocols.capture.success import beginning, heard, is_optimistic, left, noted, overall, reset, returned
+from solvent_lab.papers.capture import capture_node
+from solvent_lab.papers.capture.state import CaptureConfig, Success
+from solvent_lab.papers.capture.success import beginning, heard, is_optimistic, left, noted, overall, reset, returned
 
 PLAIN = CaptureConfig(0, max_own=4, max_remote=3)
 AGEING = CaptureConfig(0, arities=(2, 2), max_own=4, max_remote=3, own_weight=0.5, ageing=20)
@@ -130,4 +130,4 @@ def test_a_history_shorter_than_an_attempt_keeps_its_size() -> None:
 def test_a_history_is_not_longer_than_a_byte_can_say() -> None:
     """A rate travels as one byte, so a longer history is refused at once."""
     with pytest.raises(Misuse, match="256 entries"):
-        Adaptive(replace(PLAIN, max_own=256))
+        capture_node(replace(PLAIN, max_own=256))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from immutables import Map
 
 from solvent.protocols.capture.vocabulary import AttemptId, MoleculeId, Place, RuleId
-from solvent.protocols.machine import NodeId, Step, Value
+from solvent.protocols.machine import Draft, NodeId, NodeState, Value
 
 # ------------------------------------------------------------------------------------------------------ holder
 
@@ -121,7 +121,7 @@ class Success(Value, frozen=True, gc=False):
     left: int = -1_000_000
 
 
-class CaptureState(Value, frozen=True, gc=False):
+class CaptureState(NodeState, gc=False):
     """One node."""
 
     molecules: Map[MoleculeId, Holding]
@@ -140,9 +140,6 @@ class CaptureState(Value, frozen=True, gc=False):
     reacted: Map[AttemptId, None] = Map()
 
 
-CaptureStep: TypeAlias = Step[CaptureState]
-
-
 class CaptureConfig(Value, frozen=True, gc=False):
     """How a node goes about it; the numbers are the paper's where it gives them."""
 
@@ -156,6 +153,8 @@ class CaptureConfig(Value, frozen=True, gc=False):
     threshold: float = 0.7
     #: Queries wait for holds of lower priority (repairs C4 and C5) instead of being refused.
     waiting: bool = False
+    #: A free molecule goes to an optimist even where pessimists have asked before.
+    favours_optimists: bool = False
     dormant: bool = False
     max_aborts: int = 10
     sleep: int = 20
@@ -178,3 +177,6 @@ class CaptureConfig(Value, frozen=True, gc=False):
     confirm: bool = False
     #: Tell the program of molecules that come and go.
     tell: bool = False
+
+
+Now: TypeAlias = Draft[CaptureConfig, CaptureState]

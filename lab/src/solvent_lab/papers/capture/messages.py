@@ -1,4 +1,4 @@
-"""What requesters and holders say to each other, by the paper's names.
+"""What requesters and holders say to each other, by the paper's names, and what they save.
 
 Every message concerns one molecule and one attempt of its requester; the attempt's number keeps a late answer from
 being taken for an answer to the next attempt. Every message also carries its sender's success rate for the rule it
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from solvent.protocols.capture.vocabulary import AttemptId, MoleculeId, RuleId
-from solvent.protocols.machine import Message
+from solvent.protocols.machine import Message, NodeId, Value
 
 
 class CaptureMessage(Message, frozen=True, gc=False):
@@ -70,3 +70,61 @@ class Doubt(CaptureMessage, frozen=True, gc=False):
 
 Request: TypeAlias = Query | Commitment | Fetch | GiveUp | Reaction
 Reply: TypeAlias = RespOk | RespTaken | RespRemoved | RespMolecule
+
+
+# --------------------------------------------------------------------------------------------------------- reports
+
+
+class Withheld(Value, frozen=True, gc=False):
+    """A molecule of this node is promised or lent to another: it may not react here meanwhile."""
+
+    molecule: MoleculeId
+
+
+class Returned(Value, frozen=True, gc=False):
+    """A molecule of this node is free again."""
+
+    molecule: MoleculeId
+
+
+# ------------------------------------------------------------------------------- records, where crashes are survived
+
+
+class Lent(Value, frozen=True, gc=False, tag=True):
+    """A molecule was sent to an attempt, and is kept until its fate is known."""
+
+    molecule: MoleculeId
+    requester: NodeId
+    attempt: AttemptId
+
+
+class Freed(Value, frozen=True, gc=False, tag=True):
+    """A lent molecule was given up."""
+
+    molecule: MoleculeId
+
+
+class Removed(Value, frozen=True, gc=False, tag=True):
+    """A lent molecule was consumed."""
+
+    molecule: MoleculeId
+
+
+class Consumed(Value, frozen=True, gc=False, tag=True):
+    """A reaction of this node: the attempt is decided, and what it produced is here."""
+
+    attempt: AttemptId
+    consumed: tuple[MoleculeId, ...]
+    added: tuple[tuple[MoleculeId, Any], ...]
+    reactions: int
+
+
+class Rewritten(Value, frozen=True, gc=False, tag=True):
+    """The program reacted among this node's own molecules."""
+
+    removed: tuple[MoleculeId, ...]
+    added: tuple[tuple[MoleculeId, Any], ...]
+    reactions: int
+
+
+CaptureRecord: TypeAlias = Lent | Freed | Removed | Consumed | Rewritten

@@ -5,12 +5,23 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.changing import LOOK, SLEEP, after_abort, better_rule
-from solvent.protocols.capture.state import RESTING, SEARCHING, CaptureConfig, CaptureState
-from solvent.protocols.capture.success import beginning, heard, left, noted, reset
 from solvent.protocols.capture.vocabulary import Combination, Discover, Switched, Wake
-from solvent.protocols.machine import Answered, Ask, Choose, Chosen, Report, Requested, SetTimer, TimerFired
+from solvent.protocols.machine import (
+    Answered,
+    Ask,
+    Choose,
+    Chosen,
+    Draft,
+    Report,
+    Requested,
+    SetTimer,
+    Step,
+    TimerFired,
+)
+from solvent_lab.papers.capture import capture_node
+from solvent_lab.papers.capture.requester import LOOK, SLEEP, after_abort, better_rule
+from solvent_lab.papers.capture.state import RESTING, SEARCHING, CaptureConfig, CaptureState
+from solvent_lab.papers.capture.success import beginning, heard, left, noted, reset
 
 CONFIG = CaptureConfig(
     1, arities=(2, 2, 2), max_own=4, max_remote=3, own_weight=0.5, ageing=20, dormant=True, max_aborts=3
@@ -21,15 +32,22 @@ DORMANT = CaptureConfig(1, max_own=4, max_remote=0, dormant=True, max_aborts=3, 
 NOTHING = Answered(Combination(0, ()))
 
 
+def abandoned(config: CaptureConfig, state: CaptureState, *, has_found: bool) -> Step[CaptureState]:
+    """Let a node go on after an attempt that failed."""
+    now = Draft(config, replace(state))
+    after_abort(now, has_found=has_found)
+    return now.state, tuple(now.effects)
+
+
 def failing(config: CaptureConfig, *, mode: str = "pessimistic", aborts: int = 0) -> CaptureState:
     """Make a node that has failed so many times in a row."""
-    state, _ = Adaptive(config).start()
+    state, _ = capture_node(config).start()
     return replace(state, mode=mode, aborts=aborts)
 
 
 def state_with(*rates: int, rule: int = 0, mode: str = "pessimistic", now: int = 50) -> CaptureState:
     """Make a node that has just had so many successes with each rule, of four."""
-    state, _ = Adaptive(CONFIG).start()
+    state, _ = capture_node(CONFIG).start()
     success = state.success
     for number, rate in enumerate(rates):
         success = noted(success, number, b"\1" * rate + b"\0" * (4 - rate))
@@ -56,7 +74,7 @@ def test_a_good_rule_is_begun_as_an_optimist_with_a_clean_history() -> None:
     """Where the new rule's rate permits it, its history is reset and the search goes on at once."""
     state = state_with(0, 4, 2)
     state = replace(state, success=heard(state.success, 1, 3, CONFIG, 50))
-    after, effects = Adaptive(CONFIG).step(state, Answered(Combination(0, ())))
+    after, effects = capture_node(CONFIG).step(state, Answered(Combination(0, ())))
     assert effects == (Report(Switched("optimistic", 1)), Ask(Discover(1)))
     assert (after.rule, after.mode, after.aborts) == (1, "optimistic", 0)
     assert (after.success[1].rate, after.success[1].remote) == (4, b"")
@@ -64,7 +82,7 @@ def test_a_good_rule_is_begun_as_an_optimist_with_a_clean_history() -> None:
 
 def test_a_bad_rule_is_begun_asleep() -> None:
     """Where it does not, the node sleeps first, and sleeps again if its first attempt then fails."""
-    node = Adaptive(CONFIG)
+    node = capture_node(CONFIG)
     state, effects = node.step(state_with(0, 2, 1), Answered(Combination(0, ())))
     assert effects == (Report(Switched("dormant", 1)), Choose(9))
     assert (state.rule, state.mode, state.phase, state.aborts) == (1, "dormant", RESTING, CONFIG.max_aborts)
@@ -74,14 +92,14 @@ def test_a_bad_rule_is_begun_asleep() -> None:
 
 def test_finding_nothing_makes_a_rule_the_worst() -> None:
     """Where nothing is found nobody can succeed, whatever the history says (C7)."""
-    after, _ = Adaptive(CONFIG).step(state_with(4, 3, 3, mode="optimistic"), Answered(Combination(0, ())))
+    after, _ = capture_node(CONFIG).step(state_with(4, 3, 3, mode="optimistic"), Answered(Combination(0, ())))
     assert after.rule != 0
     assert after.success[0].rate == 0
 
 
 def test_a_keeper_keeps_its_rule() -> None:
     """A keeper goes on looking for molecules for its rule though there are none."""
-    keeper = Adaptive(replace(CONFIG, is_keeper=True))
+    keeper = capture_node(replace(CONFIG, is_keeper=True))
     after, effects = keeper.step(state_with(0, 4, 4), Answered(Combination(0, ())))
     assert after.rule == 0
     assert all(not isinstance(effect, Report) for effect in effects)
@@ -100,7 +118,7 @@ def test_a_rule_for_which_there_was_nothing_is_tried_again_later() -> None:
 
 def test_a_bad_rule_is_begun_as_a_pessimist_where_nobody_sleeps() -> None:
     """Without dormancy, the node tries the other rule at once."""
-    machine = Adaptive(replace(CONFIG, dormant=False))
+    machine = capture_node(replace(CONFIG, dormant=False))
     after, effects = machine.step(state_with(0, 2, 1, mode="optimistic"), NOTHING)
     assert effects == (Report(Switched("pessimistic", 1)), Ask(Discover(1)))
     assert (after.rule, after.mode, after.phase) == (1, "pessimistic", SEARCHING)
@@ -109,7 +127,7 @@ def test_a_bad_rule_is_begun_as_a_pessimist_where_nobody_sleeps() -> None:
 @pytest.mark.parametrize("protocol", ["optimistic", "pessimistic"])
 def test_a_node_of_one_sub_protocol_keeps_to_it_with_another_rule(protocol: str) -> None:
     """It begins every rule with a clean history, for its rate decides only which rule comes next."""
-    machine = Adaptive(replace(CONFIG, protocol=protocol))
+    machine = capture_node(replace(CONFIG, protocol=protocol))
     after, effects = machine.step(state_with(0, 2, 1, mode=protocol), NOTHING)
     assert effects == (Report(Switched(protocol, 1)), Ask(Discover(1)))
     assert (after.mode, after.success[1].rate) == (protocol, 4)
@@ -118,15 +136,15 @@ def test_a_node_of_one_sub_protocol_keeps_to_it_with_another_rule(protocol: str)
 def test_an_optimist_that_fails_keeps_its_rule() -> None:
     """Only pessimists change, unless nothing is found at all."""
     state = state_with(0, 4, 4, mode="optimistic")
-    assert after_abort(Adaptive(CONFIG), state, state.success, has_found=True) == (state, (Ask(Discover(0)),))
-    after, _ = after_abort(Adaptive(CONFIG), state, state.success, has_found=False)
+    assert abandoned(CONFIG, state, has_found=True) == (state, (Ask(Discover(0)),))
+    after, _ = abandoned(CONFIG, state, has_found=False)
     assert after.rule != 0
 
 
 def test_when_a_rule_is_left_and_taken_up_is_noted() -> None:
     """The rule that is left begins to age; one that was left long ago begins anew."""
     state = replace(state_with(0, 4, 2), now=90)
-    after, _ = after_abort(Adaptive(CONFIG), state, state.success, has_found=True)
+    after, _ = abandoned(CONFIG, state, has_found=True)
     assert (after.rule, after.success[0].left) == (2, 90)
     assert after.success[2] == beginning(CONFIG)[2]
 
@@ -147,12 +165,12 @@ def test_a_pessimist_that_fails_too_often_sleeps(mode: str, before: int, after: 
         (Report(Switched("dormant", 0)), Choose(5)),
     )
     expected = asleep if after == DORMANT.max_aborts else tried
-    assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == expected
+    assert abandoned(DORMANT, state, has_found=True) == expected
 
 
 def test_chance_picks_how_long_a_node_sleeps() -> None:
     """Every time around `sleep`, as far as `sleep_spread` away, can be picked, and no other."""
-    machine = Adaptive(DORMANT)
+    machine = capture_node(DORMANT)
     asleep, effects = machine.step(failing(DORMANT, aborts=2), NOTHING)
     assert effects[1] == Choose(5)
     steps = [machine.step(asleep, Chosen(option)) for option in range(5)]
@@ -161,7 +179,7 @@ def test_chance_picks_how_long_a_node_sleeps() -> None:
 
 def test_a_node_wakes_by_its_alarm() -> None:
     """It looks for molecules again, and knows the time."""
-    machine = Adaptive(DORMANT)
+    machine = capture_node(DORMANT)
     asleep = failing(DORMANT, mode="dormant", aborts=3)
     asleep = replace(asleep, phase=RESTING)
     assert machine.step(asleep, TimerFired(SLEEP, 30)) == (
@@ -173,12 +191,12 @@ def test_a_node_wakes_by_its_alarm() -> None:
 def test_a_dormant_node_is_not_woken_by_news() -> None:
     """It sleeps until its alarm, for news are what a crowded solution is full of."""
     asleep = replace(failing(DORMANT, mode="dormant", aborts=3), phase=RESTING)
-    assert Adaptive(DORMANT).step(asleep, Requested(Wake())) == (asleep, ())
+    assert capture_node(DORMANT).step(asleep, Requested(Wake())) == (asleep, ())
 
 
 def test_a_dormant_node_is_not_woken_by_another_timer() -> None:
     """A timer to look again that news made needless does not cut its sleep short."""
-    machine = Adaptive(DORMANT)
+    machine = capture_node(DORMANT)
     state, effects = machine.step(failing(DORMANT, aborts=1), NOTHING)
     assert effects == (SetTimer(LOOK, 2),)
     state, _ = machine.step(state, Requested(Wake()))
@@ -193,14 +211,14 @@ def test_a_dormant_node_is_not_woken_by_another_timer() -> None:
 def test_finding_nothing_is_a_failure_of_every_molecule() -> None:
     """It counts against the rate, and as a failed attempt even of an optimist."""
     state = failing(DORMANT, mode="optimistic")
-    after, effects = Adaptive(DORMANT).step(state, NOTHING)
+    after, effects = capture_node(DORMANT).step(state, NOTHING)
     assert after == replace(state, success=noted(state.success, 0, b"\0\0"), aborts=1, phase=RESTING)
     assert effects == (SetTimer(LOOK, 2),)
 
 
 def test_who_finds_nothing_may_rest_until_woken() -> None:
     """It says so, and looks again at once if something has changed while it looked."""
-    machine = Adaptive(replace(DORMANT, look_again=0))
+    machine = capture_node(replace(DORMANT, look_again=0))
     state = failing(DORMANT)
     resting, effects = machine.step(state, NOTHING)
     assert (resting.phase, effects) == (RESTING, (Report(Switched("idle", 0)),))
@@ -212,7 +230,7 @@ def test_who_finds_nothing_may_rest_until_woken() -> None:
 
 def test_who_was_idle_says_when_it_goes_on() -> None:
     """Whoever follows the reports knows how the node goes about it."""
-    machine = Adaptive(replace(DORMANT, look_again=0))
+    machine = capture_node(replace(DORMANT, look_again=0))
     state, effects = machine.step(machine.start()[0], NOTHING)
     assert effects == (Report(Switched("idle", 0)),)
     state, _ = machine.step(state, Requested(Wake()))
@@ -224,7 +242,7 @@ def test_who_was_idle_says_when_it_goes_on() -> None:
 def test_rest_does_not_make_an_optimists_failures_a_pessimists() -> None:
     """Failures count from becoming pessimistic, whether the optimist rested in between or not."""
     for look_again in (2, 0):
-        machine = Adaptive(replace(DORMANT, look_again=look_again))
+        machine = capture_node(replace(DORMANT, look_again=look_again))
         state, _ = machine.step(machine.start()[0], NOTHING)
         state, _ = machine.step(state, Requested(Wake()))
         after, _ = machine.step(state, Answered(Combination(0, ((7, 2), (8, 3)))))

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.protocols.capture.state import Success
+from solvent_lab.papers.capture.state import Success
 
 if TYPE_CHECKING:
-    from solvent.protocols.capture.state import CaptureConfig
     from solvent.protocols.capture.vocabulary import RuleId
+    from solvent_lab.papers.capture.state import CaptureConfig
 
 Rates = tuple[Success, ...]
 
@@ -31,7 +31,7 @@ _BYTES = tuple(bytes((number,)) for number in range(256))
 
 
 def beginning(config: CaptureConfig) -> Rates:
-    """Give the rates a node starts with: nothing has failed yet."""
+    """Return the rates a node starts with: nothing has failed yet."""
     full = config.max_own
     return tuple(Success(b"\1" * full, full) for _ in config.arities)
 
@@ -94,7 +94,7 @@ def returned(rates: Rates, rule: RuleId, config: CaptureConfig, now: int) -> Rat
 
 
 def overall(success: Success, config: CaptureConfig, now: int, *, is_active: bool = True) -> float:
-    """Give σ, the mean of the own rate and those of others; what is too old counts for nothing."""
+    """Return σ, the mean of the own rate and those of others; what is too old counts for nothing."""
     remote = success.remote
     if config.ageing:
         oldest = now - config.ageing

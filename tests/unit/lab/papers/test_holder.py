@@ -7,20 +7,22 @@ from typing import Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.messages import (
+from solvent.protocols.capture.vocabulary import Gone
+from solvent.protocols.machine import Received, Report, Save, Send
+from solvent_lab.papers.capture import capture_node
+from solvent_lab.papers.capture.messages import (
     Commitment,
     Fetch,
     GiveUp,
+    Lent,
     Query,
     Reaction,
     RespMolecule,
     RespOk,
+    Returned,
+    Withheld,
 )
-from solvent.protocols.capture.records import Lent
-from solvent.protocols.capture.state import CaptureConfig, CaptureState, Claim, Hold, Holding
-from solvent.protocols.capture.vocabulary import Gone, Returned, Withheld
-from solvent.protocols.machine import Received, Report, Save, Send
+from solvent_lab.papers.capture.state import CaptureConfig, CaptureState, Claim, Hold, Holding
 
 IRON = 7
 """The molecule of the node looked at, and one that is no longer there."""
@@ -28,8 +30,8 @@ ANN = 1
 
 # The rates of others are not listened to, so that nothing but the molecule changes.
 CONFIG = CaptureConfig(0, molecules=((IRON, "iron"),), max_own=4, max_remote=0)
-PLAIN = Adaptive(CONFIG)
-TELLING = Adaptive(replace(CONFIG, waiting=True, tell=True))
+PLAIN = capture_node(CONFIG)
+TELLING = capture_node(replace(CONFIG, waiting=True, tell=True))
 FREE = PLAIN.start()[0]
 
 ANNS = Claim(0, ANN, 1)
@@ -71,7 +73,7 @@ def reply(to: int, kind: type, *more: Any, molecule: int = IRON, attempt: int = 
 
 def test_answers_carry_the_rate_of_the_holders_own_rule() -> None:
     """The holder tells how it fares with the rule it executes, whichever the requester is after."""
-    machine = Adaptive(replace(CONFIG, arities=(2, 2), rule=1))
+    machine = capture_node(replace(CONFIG, arities=(2, 2), rule=1))
     _, effects = machine.step(machine.start()[0], query(ANNS))
     assert effects == (Send(ANN, RespOk(IRON, 1, 1, 4)),)
 
@@ -108,7 +110,7 @@ def test_the_program_hears_of_what_is_gone() -> None:
 
 def test_what_was_withheld_when_promised_is_not_withheld_again() -> None:
     """Where lent molecules are kept, the program hears of a promised one no second time."""
-    both = Adaptive(replace(CONFIG, confirm=True, tell=True))
+    both = capture_node(replace(CONFIG, confirm=True, tell=True))
     _, effects = both.step(with_iron(promised(ANNS)), said(ANN, Fetch, False))
     assert effects == (Save(Lent(IRON, ANN, 1)), reply(ANN, RespMolecule, "iron"))
     _, effects = both.step(FREE, said(ANN, Fetch, True))

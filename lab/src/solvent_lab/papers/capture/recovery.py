@@ -7,13 +7,13 @@ from typing import Any, assert_never
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture.records import CaptureRecord, Consumed, Freed, Lent, Removed, Rewritten
-from solvent.protocols.capture.state import CaptureConfig, CaptureState, Hold, Holding
-from solvent.protocols.capture.success import beginning
+from solvent_lab.papers.capture.messages import CaptureRecord, Consumed, Freed, Lent, Removed, Rewritten
+from solvent_lab.papers.capture.state import CaptureConfig, CaptureState, Hold, Holding
+from solvent_lab.papers.capture.success import beginning
 
 
 def compacted(config: CaptureConfig, saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Give the fewest records that say the same."""
+    """Return the fewest records that say the same."""
     state = recovered(config, saved)
     began = dict(config.molecules)
     removed = tuple(sorted(molecule for molecule in began if molecule not in state.molecules))

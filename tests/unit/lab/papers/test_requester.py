@@ -7,26 +7,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.changing import LOOK
-from solvent.protocols.capture.messages import (
+from solvent.protocols.capture.vocabulary import Abandoned, Combination, Switched
+from solvent.protocols.machine import Answered, Received, Report, Send, SetTimer
+from solvent_lab.papers.capture import capture_node
+from solvent_lab.papers.capture.messages import (
     Fetch,
     GiveUp,
     RespTaken,
 )
-from solvent.protocols.capture.state import (
+from solvent_lab.papers.capture.requester import LOOK
+from solvent_lab.papers.capture.state import (
     RESTING,
     CaptureConfig,
     CaptureState,
     Fetching,
     Success,
 )
-from solvent.protocols.capture.vocabulary import (
-    Abandoned,
-    Combination,
-    Switched,
-)
-from solvent.protocols.machine import Answered, Received, Report, Send, SetTimer
 
 IRON, COAL = 7, 8
 ANN, BEN = 1, 2
@@ -36,8 +32,8 @@ FOUND = Answered(Combination(0, PLACES))
 
 # The rates of others are not listened to, so that only the node's own history counts.
 CONFIG = CaptureConfig(0, max_own=4, max_remote=0, protocol="optimistic")
-OPTIMIST = Adaptive(CONFIG)
-PESSIMIST = Adaptive(replace(CONFIG, protocol="pessimistic"))
+OPTIMIST = capture_node(CONFIG)
+PESSIMIST = capture_node(replace(CONFIG, protocol="pessimistic"))
 HOPEFUL = OPTIMIST.start()[0]
 CAREFUL = PESSIMIST.start()[0]
 
@@ -79,7 +75,7 @@ def test_failures_count_from_becoming_pessimistic(mode: str, aborts: int) -> Non
 
 def test_an_attempt_is_for_the_rule_of_the_combination() -> None:
     """Messages carry the rate for the rule that the molecules are wanted for."""
-    machine = Adaptive(replace(CONFIG, arities=(2, 1), rule=1))
+    machine = capture_node(replace(CONFIG, arities=(2, 1), rule=1))
     state = machine.start()[0]
     state = replace(state, success=(state.success[0], Success(b"\0\1\1\1", 3)))
     after, effects = machine.step(state, Answered(Combination(1, ((IRON, ANN),))))
@@ -92,7 +88,7 @@ def test_an_attempt_is_for_the_rule_of_the_combination() -> None:
 
 def test_a_node_may_wait_before_it_tries_again() -> None:
     """Where messages to oneself take no time, it would else never hear of anybody."""
-    machine = Adaptive(replace(CONFIG, retry_after=6))
+    machine = capture_node(replace(CONFIG, retry_after=6))
     state = in_phase(HOPEFUL, Fetching(1, 0, PLACES, True, refused=1))
     after, effects = machine.step(state, heard(BEN, RespTaken, COAL))
     assert after.phase == RESTING

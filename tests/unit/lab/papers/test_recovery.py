@@ -10,24 +10,28 @@ from hypothesis import strategies as st
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.messages import (
+from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Rewrite, Wake
+from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested, TimerFired
+from solvent_lab.papers.capture import capture_node
+from solvent_lab.papers.capture.messages import (
     Commitment,
+    Consumed,
     Doubt,
     Fetch,
+    Freed,
     GiveUp,
+    Lent,
     Query,
     Reaction,
+    Removed,
     RespMolecule,
     RespOk,
     RespRemoved,
     RespTaken,
+    Rewritten,
 )
-from solvent.protocols.capture.records import Consumed, Freed, Lent, Removed, Rewritten
-from solvent.protocols.capture.recovery import compacted, recovered
-from solvent.protocols.capture.state import CaptureConfig, CaptureState, Hold, Holding
-from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Rewrite, Wake
-from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested, TimerFired
+from solvent_lab.papers.capture.recovery import compacted, recovered
+from solvent_lab.papers.capture.state import CaptureConfig, CaptureState, Hold, Holding
 from tests.unit.protocols.capture.workshop import Life, check_crashes
 
 IRON, COAL, STEEL = 7, 8, (1 << 40) + 1
@@ -139,4 +143,4 @@ class AdaptiveLife(Life):
 def test_a_crash_at_any_moment_loses_nothing_that_matters(seed: int, protocol: str) -> None:
     """Whatever happened, the records give the molecules, loans and reactions of the state that wrote them."""
     config = replace(CONFIG, protocol=protocol, max_own=4)
-    check_crashes(AdaptiveLife(seed, Adaptive(config)), seed, surviving, recovered, compacted)
+    check_crashes(AdaptiveLife(seed, capture_node(config)), seed, surviving, recovered, compacted)
