@@ -114,7 +114,7 @@ def test_interrupted_workflow_as_json(tmp_path: Path) -> None:
     code, out, _ = interrupted_workflow(tmp_path, "python: own:hang", "--format", "json")
     found = json.loads(out)
     assert (code, found["results"], found["error"]["code"]) == (130, {"first": [1, 2, 3]}, "H504")
-    assert found["states"] == {"first": "done", "odd": "waiting", "last": "waiting"}
+    assert found["states"] == {"first": "done", "odd": "interrupted", "last": "waiting"}
 
 
 def test_interrupted_workflow_ends_its_commands(tmp_path: Path) -> None:

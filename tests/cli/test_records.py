@@ -427,6 +427,19 @@ def test_status_lists_the_runs_that_are_asked_for(folder: Path) -> None:
         assert solvent("status", *words, *STORE, cwd=folder).code == 2
 
 
+@pytest.mark.parametrize("third", ["{service: add, from: second}", "{service: add, from: second, join: first}"])
+def test_a_run_that_was_stopped_has_the_same_states_everywhere(folder: Path, third: str) -> None:
+    """The report after Ctrl-C, the replay and the list of its tasks agree on what is open, with control flow or not."""
+    (folder / "flow.yaml").write_text(FLOW.replace("{service: add, from: second}", third))
+    process = hanging(folder, "run", "flow.yaml", "--name", "r", "--format", "json", *STORE)
+    process.send_signal(signal.SIGINT)
+    code, out, _ = finish(process)
+    said = [solvent(command, "r", *STORE, "--format", "json", cwd=folder).json for command in ("status", "replay")]
+    assert code == 130
+    for one in (json.loads(out), *said):
+        assert one["states"] == {"first": "done", "second": "interrupted", "third": "waiting"}
+
+
 def test_status_shows_the_molecules_of_a_run(folder: Path) -> None:
     """They are what its journals have come to: a result, a call that has no answer, and a task that waits for it."""
     killed(folder, *STORE)

@@ -40,6 +40,9 @@ def main(arguments: list[str]) -> int:
         report = Replay(store, record, workflow, folder=folder).run(Tracer() if options.trace else None)
         is_whole = report.error is None or report.error.code != "R407"
         had = report_of_run(store, record, workflow, view_of(store, record)) if record.has_ended else None
+        if not is_whole:
+            # How tasks are that are not over is not what a replay finds out, which calls nobody.
+            report.states = had.states if had is not None else view_of(store, record).open_states
         if had is not None:
             report.seconds, report.is_cancelled = had.seconds, had.is_cancelled
             report.error = report.error if is_whole and report.error is not None else had.error

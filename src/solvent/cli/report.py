@@ -190,7 +190,7 @@ def _write_end(workflow: Workflow, report: Report) -> None:
 
 def _write_not_done(workflow: Workflow, report: Report) -> None:
     """Write which tasks have no result, and what each waits for."""
-    waiting = [task for task in workflow.tasks if report.states.get(task.name) in ("waiting", None)]
+    waiting = [task for task in workflow.tasks if report.states.get(task.name) in ("waiting", "interrupted", None)]
     if not waiting:
         return
     _say("not done:")

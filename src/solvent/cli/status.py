@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 _MAX_TASKS = 200
 _MAX_RUNS = 50
-_STYLES = {**STYLES, "interrupted": "bold yellow", "stopped": "bold yellow"}
-_MARKS = {**MARKS, "interrupted": "!"}
+_STYLES = {**STYLES, "stopped": "bold yellow"}
 _HINTS = {"stopped", "interrupted"}
 OPEN = "not over"
 """The state of a program that has not ended."""
@@ -287,7 +286,7 @@ def _write_tasks(states: dict[str, str]) -> None:
     width = max(map(len, states), default=0)
     for name, state in states.items():
         style = _STYLES.get(state, "")
-        mark: Piece = (_MARKS.get(state, " "), style)
+        mark: Piece = (MARKS.get(state, " "), style)
         write("  ", mark, f" {name:<{width}}  ", (state, style))
 
 

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from solvent.runs.report import Event
     from solvent.workflows.model import Workflow
 
-STATES = ("done", "running", "waiting", "failed", "cancelled", "replaced", "unused")
+STATES = ("done", "running", "waiting", "failed", "cancelled", "interrupted", "replaced", "unused")
 MARKS = {
     "done": "✓",
     "running": "▸",
     "waiting": "·",
     "failed": "✗",
     "cancelled": "⊗",
+    "interrupted": "!",
     "replaced": "⊘",
     "unused": " ",
 }
@@ -29,6 +30,7 @@ STYLES = {
     "running": "bold cyan",
     "failed": "bold red",
     "cancelled": "yellow",
+    "interrupted": "bold yellow",
     "replaced": "yellow",
 }
 

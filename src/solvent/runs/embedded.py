@@ -31,6 +31,7 @@ from solvent.runs.functions import FUNCTIONS, bound
 from solvent.runs.host import Host
 from solvent.runs.journal import MemoryJournal
 from solvent.runs.kinds import MAKERS
+from solvent.runs.report import stopped_states
 from solvent.runs.resources import lender_of, while_lending
 from solvent.services import Caller
 from solvent.services.threads import is_before
@@ -140,13 +141,14 @@ class EmbeddedRun:
         self._began = time.perf_counter()
         self._context = copy_context()
         execution, report = self.execution, self.report
+        was_out = set[str]()
         with few_collections():
             with while_lending(self._lender, report), self._calling() as caller, bound(execution), deep_stack():
                 try:
                     execution.start(caller)
                     self._go_on()
                 except Stopped:
-                    report.error = self._stopped()
+                    report.error, was_out = self._stopped(), self._running()
                 except ReactionFailed as error:
                     report.error = error
                 finally:
@@ -154,7 +156,10 @@ class EmbeddedRun:
                     self._is_over = True
                     with self._turn:
                         self._bring_back()
-            return execution.finish()
+            report = execution.finish()
+            if isinstance(report.error, LimitReached):
+                report.states = stopped_states(report.states, was_out)
+            return report
 
     @contextmanager
     def _calling(self) -> Iterator[Caller]:
@@ -321,6 +326,11 @@ class EmbeddedRun:
             self._is_interrupted = True
             return True
         return self._max_seconds is not None and time.perf_counter() - self._began > self._max_seconds
+
+    def _running(self) -> set[str]:
+        """Return the tasks that have calls out."""
+        calls = self.execution.calls
+        return {call.task for call in calls.out if call.key not in calls.waiting}
 
     def _stopped(self) -> LimitReached:
         execution, report = self.execution, self.report

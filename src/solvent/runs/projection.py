@@ -265,6 +265,12 @@ class RunView:
         return [one for call in list(self.out) for one in self._end_call(call, at, "interrupted", "interrupted")]
 
     @property
+    def open_states(self) -> dict[str, str]:
+        """The states of the tasks as people see them: one that an alternative may need waits."""
+        found = {name: self.states[name] for name in self.tasks}
+        return {name: "waiting" if one == "asleep" else one for name, one in found.items()}
+
+    @property
     def called_again(self) -> dict[str, int]:
         """How many calls of each task were made again, since the process that had made them was gone."""
         return dict(Counter(call.task for call in self.calls if call.is_repeated))

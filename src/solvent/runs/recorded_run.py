@@ -209,7 +209,8 @@ class RecordedRun:
         if is_cancelled:
             report.error, report.is_cancelled = None, True
             # What was called and has not ended was ended with the run, and does not wait any more.
-            gone = [name for name, told in report.states.items() if told == "waiting" and report.calls.get(name)]
+            is_open = {"waiting", "interrupted"}
+            gone = [name for name, told in report.states.items() if told in is_open and report.calls.get(name)]
             report.states.update(dict.fromkeys(gone, "cancelled"))
         state: State = "cancelled" if report.is_cancelled else "done" if report.succeeded else "failed"
         self._shard.close(closed_run(self.store, report, self.journal.adaptations), Ended(state, time.time()))

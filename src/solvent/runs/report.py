@@ -9,7 +9,7 @@ from solvent.errors import LimitReached, WorkflowFailed, is_internal
 from solvent.lang.printer import print_solution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from solvent.errors import SolventError
     from solvent.lang.molecule import Molecule
@@ -99,7 +99,7 @@ class Report:
     results: dict[str, Any] = field(default_factory=dict)
     """The results by the name of their task, also where another task replaced it."""
     states: dict[str, str] = field(default_factory=dict)
-    """The state of each task: `done`, `failed`, `replaced`, `unused` or `waiting`."""
+    """The state of each task: `done`, `failed`, `replaced`, `cancelled`, `interrupted`, `unused` or `waiting`."""
     calls: dict[str, int] = field(default_factory=dict)
     """How often each task was called."""
     called_again: dict[str, int] = field(default_factory=dict)
@@ -178,6 +178,14 @@ def concluded(  # noqa: PLR0917 - how all tasks are
         # What waits may wait for those.
         report.stuck = []
     return report
+
+
+def stopped_states(states: Mapping[str, str], was_out: Collection[str]) -> dict[str, str]:
+    """Return the states of the tasks of a run that is not over: those with calls out, and those that may yet begin."""
+    return {
+        name: "interrupted" if name in was_out else "waiting" if state == "unused" else state
+        for name, state in states.items()
+    }
 
 
 def results_of(workflow: Workflow, forms: Forms, adaptations: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
