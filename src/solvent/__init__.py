@@ -69,7 +69,16 @@ if TYPE_CHECKING:
         threads,
         waits_for,
     )
-    from solvent.workflows.formats.python.declarations import attempt, http, program, resource, service, shell, workflow
+    from solvent.workflows.formats.python.declarations import (
+        attempt,
+        delay,
+        http,
+        program,
+        resource,
+        service,
+        shell,
+        workflow,
+    )
     from solvent.workflows.formats.python.files import load_python
     from solvent.workflows.model import Workflow
 
@@ -86,7 +95,7 @@ _HOMES = {
         "locked milestone repeat section sends signal_value threads waits_for"
     ),
     "solvent.workflows.model": "Workflow",
-    "solvent.workflows.formats.python.declarations": "attempt http program resource service shell workflow",
+    "solvent.workflows.formats.python.declarations": "attempt delay http program resource service shell workflow",
     "solvent.workflows.formats.python.files": "load_python",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -139,6 +148,7 @@ __all__ = [
     "completes",
     "cross",
     "deferred",
+    "delay",
     "dho",
     "each",
     "ends",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -112,6 +112,35 @@ def test_signals_may_come_before_anything_has_begun(tmp_path: Path) -> None:
     refused = solvent(*at, "--signal", "approved@5", cwd=tmp_path)
     assert (refused.code, "solvent signal RUN approved" in refused.err) == (2, True)
     assert solvent(*at, "--signal", "approved=[6]", cwd=tmp_path).out == "publish: 6\n"
+
+
+DELAYED = """\
+services: {start: {python: "own:start"}, total: {python: "own:total"}}
+tasks:
+  first: {service: start, in: [1]}
+  pause: {delay: 1s, from: first}
+  last: {service: total, from: pause}
+"""
+
+
+@pytest.mark.parametrize("by", [(), ("--agents", "2")])
+def test_a_delay_goes_on_while_its_process_is_dead(tmp_path: Path, store: str, by: tuple[str, ...]) -> None:
+    """It is over though it was killed meanwhile, and nothing is called again."""
+    put_flow(tmp_path, DELAYED)
+    at = ("--store", store)
+
+    def calls_of_pause() -> list[dict[str, Any]]:
+        found = solvent("logs", "r", *at, "--format", "json", cwd=tmp_path)
+        return [one for one in found.json["events"] if one.get("task") == "pause"] if found.code == 0 else []
+
+    with Command("run", "flow.yaml", *at, "--name", "r", *by, cwd=tmp_path) as run:
+        until(lambda: bool(calls_of_pause()))
+        if by:
+            kill_agents(tmp_path, store)
+        os.kill(run.pid, signal.SIGKILL)
+    more = (*by, "--file", "flow.yaml") if by else ()
+    assert solvent("resume", "r", *at, *more, cwd=tmp_path).out == "last: 3\n"
+    assert calls(tmp_path) == ["start", "total"]
 
 
 @pytest.mark.parametrize(

@@ -425,7 +425,10 @@ class Calls:
         if call.is_cancelled:
             self.answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
             return False
-        if self._is_shared and losses > policy.max_lost:
+        service = call.instance.services.get(call.request.service)
+        # A delay goes on, whoever dies meanwhile.
+        is_delay = service is not None and service.kind == "delay"
+        if self._is_shared and losses > policy.max_lost and not is_delay:
             self.answers.put(Answer(call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
             return False
         if journal.is_kept:
@@ -473,7 +476,8 @@ class Calls:
             # All lives of the run count together; what was lost with its agent has not failed.
             failed = journal.attempts[key] - journal.losses.get(key, 0) if self._is_shared else 0
             call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
-        call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", journal.begun.get(key, 0) > 0)
+        is_repeated, since = journal.begun.get(key, 0) > 0, journal.began.get(key, 0.0)
+        call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", is_repeated, since)
 
     def digests(self, call: OpenCall) -> tuple[bytes, bytes]:
         """Return the digests of a call's arguments and of the code of its service: equal ones may share an answer."""

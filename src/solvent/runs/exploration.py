@@ -358,6 +358,9 @@ def _functions(workflow: Workflow, folder: Path | None) -> dict[str, Callable[..
     """Give the functions of a workflow's services, which must be Python's."""
     found = {}
     for service in workflow.services:
+        if service.kind == "delay":
+            found[service.name] = _passed_on
+            continue
         if service.kind != "python":
             message = f"cannot explore this workflow: the service `{service.name}` is not a Python function"
             raise WorkflowProblem(
@@ -366,6 +369,11 @@ def _functions(workflow: Workflow, folder: Path | None) -> dict[str, Callable[..
         function = function_of(service, folder)
         found[service.name] = _awaited(function) if is_asynchronous(function) else function
     return found
+
+
+def _passed_on(value: Any = None) -> Any:
+    """Answer as a delay does: when, no order says."""
+    return value
 
 
 def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:

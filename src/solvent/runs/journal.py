@@ -61,8 +61,9 @@ class Journal(Protocol):
     #: Calls of the past that were made, each with how many inputs there were before; those without an answer are yet to
     #: be made, unless nothing is (`is_read_only`).
     starts: deque[tuple[int, str]]
-    #: How often each call was begun before.
+    #: How often each call was begun before, and when it was first.
     begun: Counter[str]
+    began: dict[str, float]
     #: How many attempts of each call were begun before, but for those that were ended by who had made them.
     attempts: Counter[str]
     #: How often each call was out when the process that had made it died.
@@ -148,6 +149,7 @@ class StoredJournal:
         self.last_inputs = 0
         self.starts = deque[tuple[int, str]]()
         self.begun: Counter[str] = Counter()
+        self.began: dict[str, float] = {}
         self.attempts: Counter[str] = Counter()
         self.losses: Counter[str] = Counter()
         #: Calls without an answer of who resumes it (`is_resumed`), and which of their attempts was noted last.
@@ -226,8 +228,9 @@ class StoredJournal:
     def _count(self, event: AnyEvent) -> None:
         """Count calls."""
         match event:
-            case CallStarted(call, attempt=attempt):
+            case CallStarted(call, at=at, attempt=attempt):
                 self.begun[call] += attempt == 1
+                self.began.setdefault(call, at)
                 self.attempts[call] += 1
                 if event.opens and not self._begins_again(event):
                     self.open_calls[call] = event.opens
@@ -404,6 +407,7 @@ class MemoryJournal:
         self.past = deque[events.AnyEvent]()
         self.starts = deque[tuple[int, str]]()
         self.begun = self.attempts = self.losses = Counter[str]()
+        self.began: dict[str, float] = {}
         self.adaptations: list[Adapted] = []
         self.waits: list[tuple[str, str]] = []
         self.out: dict[str, int] = {}

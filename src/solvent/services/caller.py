@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
@@ -30,6 +31,7 @@ from solvent.services.call import Call
 from solvent.services.clock import Clock
 from solvent.services.python import Loop, awaiting, function_of, is_asynchronous
 from solvent.services.threads import KnownSingle, Single, Threads
+from solvent.workflows.durations import seconds_of
 from solvent.workflows.model import Policy
 
 Kept = TypeVar("Kept")
@@ -245,7 +247,7 @@ class Caller:
             return False
         if service.kind == "python":
             return not is_asynchronous(function_of(service, self.folder))
-        return service.kind not in {"http", "replay", "workflow"}
+        return service.kind not in {"http", "replay", "workflow", "delay"}
 
     def _direct(self, name: str, function: Callable[..., Any]) -> Starter:
         processes = self.processes
@@ -358,6 +360,21 @@ def make_replay(service: Service, caller: Caller) -> Launch:
     return launch
 
 
+def make_delay(service: Service, caller: Caller) -> Launch:
+    """Return the launch of a delay: it answers with its argument, so long after the run first came to it."""
+    seconds, clock = seconds_of(service.target) or 0.0, caller.clock
+
+    def launch(attempt: Attempt) -> None:
+        attempt.begin()
+        since = attempt.identity.since if attempt.identity is not None else 0.0
+        left = seconds if not since else max(0.0, min(seconds, since + seconds - time.time()))
+        value = attempt.arguments[0] if attempt.arguments else None
+        timer = clock.after(left, lambda: attempt.settle(value, None))
+        attempt.on_stop(timer.cancel)
+
+    return launch
+
+
 def _open_processes(jobs: int | None) -> Processes:
     from solvent.services.processes import Processes
 
@@ -377,6 +394,12 @@ def _make_http(service: Service, caller: Caller) -> Launch:
 
 
 # Modules are imported by the first service that needs them.
-_MAKERS: dict[str, Maker] = {"python": make_python, "shell": _make_shell, "http": _make_http, "replay": make_replay}
+_MAKERS: dict[str, Maker] = {
+    "python": make_python,
+    "shell": _make_shell,
+    "http": _make_http,
+    "replay": make_replay,
+    "delay": make_delay,
+}
 
 __all__ = ["Caller", "Handle"]

@@ -39,6 +39,8 @@ class CallIdentity(NamedTuple):
     key: str
     #: Whether it may have been made before: its process died, or an attempt failed.
     repeated: bool = False
+    #: When it was first made, in seconds since 1970; 0 if that is not recorded.
+    since: float = 0.0
 
 
 class Allowance(NamedTuple):

@@ -29,6 +29,7 @@ from solvent.errors import WorkflowProblem
 from solvent.workflows.alternative_checks import check_alternatives
 from solvent.workflows.control_checks import check_controls
 from solvent.workflows.cycles import cycles_of
+from solvent.workflows.durations import DURATION_RULE, seconds_of
 from solvent.workflows.model import REQUIRED, Each, Input, Result, Value, Workflow
 from solvent.workflows.paths import paths_of
 from solvent.workflows.places import Report
@@ -100,6 +101,9 @@ def _check_services(workflow: Workflow, report: Report) -> None:
             if type(seconds) not in (int, float) or not 0 <= seconds <= MAX_LIMIT:
                 message = f"the service `{service.name}` replays no number of seconds: {shown(seconds)}"
                 report.add("W126", message, ("service", service.name), hint=f"a number from 0 to {MAX_LIMIT:,}")
+        elif service.kind == "delay" and seconds_of(service.target) is None:
+            message = f"the service `{service.name}` waits for no duration: {shown(service.target)}"
+            report.add("W126", message, ("service", service.name), hint=DURATION_RULE)
         elif not service.target and service.function is None:
             message = f"the service `{service.name}` does not say what it calls"
             report.add("W126", message, ("service", service.name), hint=_TARGETS[service.kind])

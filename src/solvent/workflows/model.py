@@ -365,10 +365,11 @@ class Service(msgspec.Struct, frozen=True, omit_defaults=True):
     hocl      `target` is the path of a program
     workflow  `target` is the path of a workflow file, or `function` holds a `Workflow`
     replay    waits `options["seconds"]` and answers with nothing (imported traces)
+    delay     `target` is how long it waits, such as `1h`; it answers with its argument, and needs no worker
     """
 
     name: str
-    kind: Literal["python", "shell", "http", "hocl", "workflow", "replay"] = "python"
+    kind: Literal["python", "shell", "http", "hocl", "workflow", "replay", "delay"] = "python"
     target: str = ""
     method: str = "POST"
     options: dict[str, Any] = {}

@@ -27,6 +27,7 @@ _WHY_NOT = {
     "hocl": "a program has molecules, not memory",
     "workflow": "a workflow has resources of its own",
     "replay": "it only waits",
+    "delay": "it only waits",
 }
 
 

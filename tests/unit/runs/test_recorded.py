@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ from solvent.runs.replay import Replay
 from solvent.services import cancelled
 from solvent.store import Store, open_store
 from solvent.values import codec
+from solvent.workflows.formats.files import load_text
 from solvent.workflows.model import Alternative, Control, Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
 from tests.patterns.catalogue import examples as patterns
@@ -247,7 +249,7 @@ def test_a_service_knows_its_call(store: Store, policy: dict[str, Any], *, proce
 
 def _identity() -> list[Any] | None:
     found = solvent.call()
-    return None if found is None else list(found)
+    return None if found is None else list(found[:4])
 
 
 def test_a_further_attempt_repeats_the_call(store: Store) -> None:
@@ -367,6 +369,17 @@ def test_a_replay_does_not_wait_for_signals(store: Store) -> None:
     replayed = replay(store, log, flow, signals=signals)
     assert replayed.error is not None
     assert replayed.error.code == "R407"
+
+
+def test_of_a_delay_only_the_rest_is_waited_for(store: Store) -> None:
+    """One that began an hour ago, in another life of the run, is over at once."""
+    flow = load_text("tasks: {a: {delay: 1h, in: [7]}}\n", name="w.yaml").workflow
+    journal = StoredJournal(store, "runs/late/shard/0", "another")
+    journal.open()
+    journal.note(CallStarted("a", "a", time.time() - 3600))
+    journal.commit()
+    report = run(store, "runs/late/shard/0", flow)
+    assert (report.error, report.results) == (None, {"a": 7})
 
 
 def test_who_asks_once_to_stop_stops_the_run(store: Store) -> None:

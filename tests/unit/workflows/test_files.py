@@ -16,7 +16,7 @@ from tests.unit.workflows.diamond import DIAMOND, YAML
 if TYPE_CHECKING:
     from pathlib import Path
 
-ONE_OF = "one of: python, shell, http, hocl, workflow, replay"
+ONE_OF = "one of: python, shell, http, hocl, workflow, replay, delay"
 
 
 def task_of(text: str) -> Task:

@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, 
 from msgspec.structs import replace
 
 from solvent.workflows import model
+from solvent.workflows.durations import DURATION_RULE, seconds_of
 from solvent.workflows.formats.python.builder import Step, builder_for, problem
 from solvent.workflows.formats.python.callables import ServiceFunction, WorkflowFunction
 from solvent.workflows.formats.python.control_flow import TAKEN
@@ -307,6 +308,36 @@ def program(
     called = name or _identifier(PurePath(path).stem, "hocl")
     described = model.Service(called, "hocl", path, options=options or {}, policy=model.Policy(**limits))
     return ServiceFunction(described)
+
+
+def delay(duration: str | float, value: Any = None, *, after: object = ()) -> Any:
+    """Add a step that waits, and passes a value on.
+
+    - `duration`: seconds, or a text such as `"30s"`, `"15m"`, `"1h"` or `"7d"`.
+    - `value`: what the step takes and returns, such as another step, which it comes after.
+    - `after`: one or several steps it comes after besides.
+
+    The step occupies no worker. In a recorded run only the rest is waited for after a restart.
+
+    Returns a step.
+
+    Raises `WorkflowProblem`: W155 for something that is no duration, W156 outside a workflow.
+
+    >>> from solvent import delay, run, service, workflow
+    >>> upper = service(str.upper)
+    >>> @workflow
+    ... def later(text: str) -> str:
+    ...     return upper(delay("0.01s", text))
+    >>> run(later, {"text": "hi"}).results
+    {'upper': 'HI'}
+    """
+    if isinstance(duration, bool) or seconds_of(duration) is None:
+        raise problem("W155", f"{duration!r} is no duration", hint=DURATION_RULE)
+    name = _identifier(f"delay {duration}", "delay")
+    made = ServiceFunction[..., Any](model.Service(name, "delay", str(duration)))
+    steps = after if isinstance(after, tuple | list) else (after,)
+    made = made.after(*steps) if steps else made
+    return made() if value is None else made(value)
 
 
 def _check_name(name: object) -> None:

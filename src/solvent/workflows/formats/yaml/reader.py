@@ -21,6 +21,7 @@ The kind of a service is a key, and how it is called stands beside it.
     s4: {hocl: other.hocl}
     s5: {workflow: other.yaml}          or the workflow itself, in place
     s6: {replay: 0.25}                  waits so many seconds
+    s7: {delay: 1h}                     waits, and survives that its process dies; a task may say it itself
 
 Resources are data that tasks claim by arguments.
 
@@ -59,6 +60,7 @@ import msgspec
 
 from solvent.errors import WorkflowProblem, nearest
 from solvent.workflows import model
+from solvent.workflows.durations import DURATION_RULE, seconds_of
 from solvent.workflows.places import Key, Loaded, Places, route_key
 from solvent.workflows.value_checks import limit_fault
 
@@ -69,7 +71,7 @@ if TYPE_CHECKING:
     from solvent.workflows.formats.yaml.tree import Tree
     from solvent.workflows.places import Path
 
-KINDS = ("python", "shell", "http", "hocl", "workflow", "replay")
+KINDS = ("python", "shell", "http", "hocl", "workflow", "replay", "delay")
 
 POLICY_KEYS = tuple(model.Policy.__struct_fields__)
 
@@ -95,6 +97,8 @@ def read_service(reader: Reader, name: str, data: Any, path: Path) -> model.Serv
     )
     if kind == "replay" and type(target) in (int, float):
         options, target = {**options, "seconds": target}, ""
+    elif kind == "delay" and type(target) in (int, float):
+        target = str(target)
     elif kind == "workflow" and isinstance(target, dict):
         function, target = reader.workflow(target, (*path, kind), name=name), ""
     return model.Service(
@@ -416,12 +420,13 @@ WORKFLOW_KEYS = (
     "workflow", "inputs", "services", "tasks", "alternatives", "results", "locks", "patterns", "resources",
 )  # fmt: skip
 
-TASK_KEYS = ("service", "in", "from", "with", "each", "after", *CONTROL_KEYS)
+TASK_KEYS = ("service", "delay", "in", "from", "with", "each", "after", *CONTROL_KEYS)
 
 ALTERNATIVE_KEYS = ("name", "exits", "on", "when", "predicate", "also", "watch")
 
 CAUSES = ("failure", "timeout", "condition")
 
+_SERVICE = "the name of a service"
 _CONSTANT = "a constant that looks like this is written `{value: ...}`"
 
 
@@ -480,7 +485,7 @@ class Reader:
         return model.Workflow(
             name=self.text(found.get("workflow", name), (*path, "workflow"), "the name of a workflow"),
             tasks=self._tasks(found["tasks"], (*path, "tasks"), patterns),
-            services=self._services(found.get("services"), (*path, "services")),
+            services=self._services(found.get("services"), (*path, "services"), found["tasks"]),
             alternatives=self._alternatives(found.get("alternatives"), (*path, "alternatives")),
             inputs=self._inputs(found.get("inputs"), (*path, "inputs")),
             results=self.names(found.get("results"), (*path, "results"), "`results`"),
@@ -496,9 +501,12 @@ class Reader:
             found[name] = model.REQUIRED if value is None else value["default"] if is_wrapped else value
         return found
 
-    def _services(self, data: Any, path: Path) -> tuple[model.Service, ...]:
+    def _services(self, data: Any, path: Path, tasks: dict[str, Any]) -> tuple[model.Service, ...]:
         found = self.mapping(data or {}, path, "`services`")
-        return tuple(read_service(self, name, value, (*path, name)) for name, value in found.items())
+        services = [read_service(self, name, value, (*path, name)) for name, value in found.items()]
+        delays = {str(task["delay"]): None for task in tasks.values() if "delay" in task}
+        services += [model.Service(f"delay {one}", "delay", one) for one in delays if f"delay {one}" not in found]
+        return tuple(services)
 
     def _tasks(self, data: Any, path: Path, patterns: Collection[str]) -> tuple[model.Task, ...]:
         if data is None:
@@ -508,7 +516,14 @@ class Reader:
 
     def _task(self, name: str, data: Any, above: Path, patterns: Collection[str]) -> model.Task:
         path = (*above, name)
-        found = self.mapping(data, path, f"the task `{name}`", TASK_KEYS, required=("service",))
+        is_delay = isinstance(data, dict) and "delay" in data and "service" not in data
+        required = () if is_delay else ("service",)
+        found = self.mapping(data, path, f"the task `{name}`", TASK_KEYS, required=required)
+        if "delay" in found:
+            if not is_delay:
+                self.fail("W105", "a task has either a `service` or a `delay`", (*path, "delay"))
+            if seconds_of(found["delay"]) is None:
+                self.fail("W105", "`delay` is a duration", (*path, "delay"), hint=DURATION_RULE)
         if "in" in found and "from" in found:
             self.fail("W105", "`from` is short for `in`, so only one of them can stand here", (*path, "from"))
         if "from" in found:
@@ -524,7 +539,7 @@ class Reader:
             keywords = {key: self.argument(one, (*path, "with", key)) for key, one in given.items()}
         task = model.Task(
             name,
-            self.text(found["service"], (*path, "service"), "the name of a service"),
+            f"delay {found['delay']}" if is_delay else self.text(found["service"], (*path, "service"), _SERVICE),
             arguments,
             keywords,
             after=self.names(found.get("after"), (*path, "after"), "`after`"),
