@@ -25,7 +25,7 @@ from solvent.protocols.capture.vocabulary import (
     Wake,
 )
 from solvent.protocols.directory import Directory, Ring, Seen, Watch
-from solvent.protocols.inertia import Detector, Inert, Resumed, Settled
+from solvent.protocols.inertia import Inert, Resumed, Settled, detector_node
 from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.machine import NodeId
@@ -61,7 +61,7 @@ def machine(node: NodeId) -> Linked[Any]:
         moving_node(first),
         Directory(node, RING),
         # In a hurry, so that an announcement that can come too early does.
-        Detector(node, NODES, pause=1, patience=30),
+        detector_node(node, NODES, pause=1, patience=30),
         is_busy=lambda state: state.phase != IDLE,
         molecules=first.molecules,
     )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from msgspec.structs import replace
 
-from solvent.protocols.inertia.detector import Detector, DetectorState
+from solvent.protocols.inertia.detector import DetectorState, detector_node
 from solvent.protocols.inertia.invariants import no_active_node_believes_in_inertia, what_is_announced_is_true
 from solvent.protocols.inertia.messages import Active, Awake, Passive, Roused, Sent
 from solvent.protocols.machine import (
@@ -46,6 +46,7 @@ from solvent_lab.checker.model import Asking, Model, Network, Order, Timers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from solvent.protocols.inertia import Detector
     from solvent_lab.checker.world import World
 
 WORK, CALL = "work", "call"
@@ -114,8 +115,8 @@ class BusyNode:
 
     def __init__(self, detector: Detector, fuel: int, *, at_rest: bool = False) -> None:
         self.detector = detector
-        self.node = detector.node
-        self.nodes_count = len(detector.others) + 1
+        self.node = detector.config.node
+        self.nodes_count = len(detector.config.others) + 1
         self.fuel = fuel
         self.at_rest = at_rest
 
@@ -269,7 +270,6 @@ def model(
     calls: bool = False,
     at_rest: tuple[int, ...] = (),
     recipients: tuple[int, ...] | None = None,
-    detector: type[Detector] = Detector,
     node: type[BusyNode] = BusyNode,
     title: str = "",
 ) -> Model:
@@ -286,7 +286,8 @@ def model(
 
     return Model(
         machines=tuple(
-            node(detector(name, names), fuel, at_rest=name in at_rest) for name, fuel in zip(names, fuels, strict=True)
+            node(detector_node(name, names), fuel, at_rest=name in at_rest)
+            for name, fuel in zip(names, fuels, strict=True)
         ),
         title=title,
         answers=answers,

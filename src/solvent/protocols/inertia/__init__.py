@@ -3,7 +3,7 @@
 Reading order: messages, detector, invariants.
 """
 
-from solvent.protocols.inertia.detector import Detector, DetectorState
+from solvent.protocols.inertia.detector import Detector, DetectorState, detector_node
 from solvent.protocols.inertia.messages import (
     Active,
     CheapMessage,
@@ -28,4 +28,5 @@ __all__ = [
     "Roused",
     "Sent",
     "Settled",
+    "detector_node",
 ]

@@ -45,6 +45,8 @@ from solvent.protocols.inertia.messages import (
     Awake,
     Confirm,
     Inert,
+    InertiaMessage,
+    InertiaRequest,
     Passive,
     Probe,
     Resumed,
@@ -57,14 +59,14 @@ from solvent.protocols.machine import (
     Answered,
     CancelTimer,
     Chosen,
-    Effects,
+    Configured,
+    Draft,
     Event,
     NodeId,
+    NodeState,
     PeerRestarted,
     Received,
-    Report,
     Requested,
-    Send,
     SetTimer,
     Step,
     TimerFired,
@@ -89,7 +91,7 @@ class Lead(Value, frozen=True, gc=False):
     missing: frozenset[NodeId] = frozenset()
 
 
-class DetectorState(Value, frozen=True, gc=False):
+class DetectorState(NodeState, gc=False):
     """One node's state."""
 
     life: int
@@ -107,17 +109,14 @@ class DetectorState(Value, frozen=True, gc=False):
     lead: Lead | None = None
 
 
-DetectorStep: TypeAlias = Step[DetectorState]
+class Circuit:
+    """The nodes as one of them sees them.
 
-
-class Detector:
-    """One node of the ring.
-
-    `nodes` are all nodes of the system. `pause` is the time between a round that came back black and the next, and
-    `patience` the time after which a probe or an announcement counts as lost.
+    `pause` is the time between a round that came back black and the next, and `patience` the time after which a probe
+    or an announcement counts as lost.
     """
 
-    def __init__(self, node: NodeId, nodes: tuple[NodeId, ...], *, pause: int = 20, patience: int = 250) -> None:
+    def __init__(self, node: NodeId, nodes: tuple[NodeId, ...], pause: int, patience: int) -> None:
         ring = sorted(nodes)
         self.node = node
         self.initiator = ring[0]
@@ -126,181 +125,244 @@ class Detector:
         self.pause = pause
         self.patience = patience
 
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> DetectorStep:
-        """Begin active; after a crash, let every other node know of the new life."""
-        del saved
-        leads = self.node == self.initiator
-        state = DetectorState(life, is_active=True, since=None if life else NEVER, lead=Lead() if leads else None)
-        told = tuple(Send(other, Awake()) for other in self.others) if life else ()
-        timer = (SetTimer(ROUND, self.pause),) if leads else ()
-        return state, (*told, *timer)
 
-    def step(self, state: DetectorState, event: Event) -> DetectorStep:
-        """Take one event."""
-        match event:
-            case Received(sender, message):
-                return self._on_message(state, sender, message)
-            case Requested(request):
-                return self._on_request(state, request)
-            case TimerFired():
-                return self._on_timer(state)
-            case PeerRestarted() | Answered() | Chosen():
-                # The peer says `Awake` itself.
-                return state, ()
-            case _:
-                assert_never(event)
+Now: TypeAlias = Draft[Circuit, DetectorState]
+Detector: TypeAlias = Configured[Circuit, DetectorState]
 
-    def _on_message(self, state: DetectorState, sender: NodeId, message: Any) -> DetectorStep:
-        match message:
-            case Probe():
-                return self._on_probe(state, message)
-            case Announce(round_):
-                return self._on_announce(state, sender, round_)
-            case Confirm(round_):
-                return self._on_confirm(state, sender, round_)
-            case Awake():
-                return self._new_epoch(state)
-            case _:
-                return state, ()
 
-    def _on_request(self, state: DetectorState, request: Any) -> DetectorStep:
-        match request:
-            case Active():
-                return self._on_active(state)
-            case Passive():
-                return self._on_passive(state)
-            case Sent():
-                return replace(state, since=None), ()
-            case Roused():
-                return self._on_roused(state)
-            case _:
-                return state, ()
+def detector_node(node: NodeId, nodes: tuple[NodeId, ...], *, pause: int = 20, patience: int = 250) -> Detector:
+    """Make the machine of a node."""
+    return Configured(start, step, Circuit(node, nodes, pause, patience))
 
-    # ---------------------------------------------------------------------------------------------- activity
 
-    def _on_active(self, state: DetectorState) -> DetectorStep:
-        state = replace(state, is_active=True)
-        if state.inert is not None and state.lead is not None:
-            # A message woke the initiator, so something from outside woke its sender, which will say so.
-            return self._new_epoch(state)
-        return self._resume(state)
+def start(circuit: Circuit, _saved: tuple[Any, ...] = (), life: int = 0) -> Step[DetectorState]:
+    """Begin active; after a crash, let every other node know of the new life."""
+    leads = circuit.node == circuit.initiator
+    state = DetectorState(life, is_active=True, since=None if life else NEVER, lead=Lead() if leads else None)
+    now = Draft(circuit, state)
+    for other in circuit.others if life else ():
+        now.send(other, Awake())
+    if leads:
+        look_after(now, circuit.pause)
+    return state, tuple(now.effects)
 
-    def _on_roused(self, state: DetectorState) -> DetectorStep:
-        state = replace(state, is_active=True)
-        if state.lead is not None:
-            return self._new_epoch(state)
-        # No round that the node has passed so far covers what it will do now, whenever it is announced.
-        state, effects = self._resume(replace(state, since=None, heard=max(state.heard, state.passed)))
-        return state, (*effects, Send(self.initiator, Awake()))
 
-    def _on_passive(self, state: DetectorState) -> DetectorStep:
-        state = replace(state, is_active=False)
-        if state.held is not None:
-            return self._let_go(state, state.held)
-        if state.lead is not None and state.lead.is_due:
-            return self._begin(state, state.lead)
-        return state, ()
+def step(circuit: Circuit, state: DetectorState, event: Event) -> Step[DetectorState]:
+    """Take one event."""
+    now = Draft(circuit, replace(state))
+    match event:
+        case Received(sender, message):
+            on_message(now, sender, message)
+        case Requested(request):
+            on_request(now, request)
+        case TimerFired():
+            on_timer(now)
+        case PeerRestarted() | Answered() | Chosen():
+            # The peer says `Awake` itself.
+            pass
+        case _:
+            assert_never(event)
+    return now.state, tuple(now.effects)
 
-    def _resume(self, state: DetectorState) -> DetectorStep:
-        """Take note that an announcement holds no longer."""
-        if state.inert is None:
-            return state, ()
-        return replace(state, inert=None), (Report(Resumed(state.inert)),)
 
-    # ------------------------------------------------------------------------------------------------- probe
+def on_message(now: Now, sender: NodeId, message: InertiaMessage) -> None:
+    """Take a message."""
+    match message:
+        case Probe():
+            on_probe(now, message)
+        case Announce(round_):
+            on_announce(now, sender, round_)
+        case Confirm(round_):
+            on_confirm(now, sender, round_)
+        case Awake():
+            begin_epoch(now)
+        case _:
+            assert_never(message)
 
-    def _on_probe(self, state: DetectorState, probe: Probe) -> DetectorStep:
-        if not self._is_news(state, probe.round):
-            # Doubled, or overtaken by a later round, or of an epoch that is over.
-            return state, ()
-        effects: Effects = ()
-        if state.inert is not None and probe.round[:2] > state.inert[:2]:
-            state, effects = self._resume(state)
-        state = replace(state, held=probe)
-        if state.is_active:
-            return state, effects
-        state, more = self._let_go(state, probe)
-        return state, effects + more
 
-    def _is_news(self, state: DetectorState, round_: Round) -> bool:
-        if state.held is not None and round_ <= state.held.round:
-            return False
-        lead = state.lead
-        if lead is None:
-            return round_ > state.passed
-        return state.inert is None and round_ > lead.completed and round_[:2] == (state.life, lead.epoch)
+def on_request(now: Now, request: InertiaRequest) -> None:
+    """Take what the node is told of itself."""
+    match request:
+        case Active():
+            on_active(now)
+        case Passive():
+            on_passive(now)
+        case Sent():
+            now.state.since = None
+        case Roused():
+            on_roused(now)
+        case _:
+            assert_never(request)
 
-    def _let_go(self, state: DetectorState, probe: Probe) -> DetectorStep:
-        """Pass the probe on, or conclude from it; the node is passive."""
-        is_black = probe.is_black or state.since is None or state.since > probe.after
-        since = probe.round if state.since is None else state.since
-        state = replace(state, held=None, since=since, passed=probe.round)
-        if state.lead is not None:
-            return self._conclude(state, state.lead, probe.round, is_black=is_black)
-        return state, (Send(self.next, replace(probe, is_black=is_black)),)
 
-    # --------------------------------------------------------------------------------------------- initiator
+# --------------------------------------------------------------------------------------------------------- activity
 
-    def _on_timer(self, state: DetectorState) -> DetectorStep:
-        lead = state.lead
-        assert lead is not None, "only the initiator has a timer"
-        if state.inert is not None:
-            repeated = tuple(Send(node, Announce(state.inert)) for node in sorted(lead.missing))
-            return state, (*repeated, SetTimer(ROUND, self.patience)) if repeated else ()
-        if state.is_active:
-            return replace(state, lead=replace(lead, is_due=True)), ()
-        return self._begin(state, lead)
 
-    def _begin(self, state: DetectorState, lead: Lead) -> DetectorStep:
-        lead = replace(lead, number=lead.number + 1, is_due=False)
-        probe = Probe((state.life, lead.epoch, lead.number), lead.completed, is_black=False)
-        state = replace(state, lead=lead)
-        if not self.others:
-            return self._let_go(state, probe)
-        return state, (Send(self.next, probe), SetTimer(ROUND, self.patience))
+def on_active(now: Now) -> None:
+    """Become active by a message."""
+    state = now.state
+    state.is_active = True
+    if state.inert is not None and state.lead is not None:
+        # A message woke the initiator, so something from outside woke its sender, which will say so.
+        begin_epoch(now)
+    else:
+        resume(now)
 
-    def _conclude(self, state: DetectorState, lead: Lead, round_: Round, *, is_black: bool) -> DetectorStep:
-        lead = replace(lead, completed=round_, is_due=False)
-        if is_black:
-            return replace(state, lead=lead), (SetTimer(ROUND, self.pause),)
-        lead = replace(lead, missing=frozenset(self.others))
-        state = replace(state, lead=lead, inert=round_, heard=round_)
-        found = Report(Inert(round_))
-        if not self.others:
-            return state, (found, Report(Settled(round_)))
-        told = tuple(Send(other, Announce(round_)) for other in self.others)
-        return state, (found, *told, SetTimer(ROUND, self.patience))
 
-    def _on_confirm(self, state: DetectorState, sender: NodeId, round_: Round) -> DetectorStep:
-        lead = state.lead
-        if lead is None or state.inert != round_ or sender not in lead.missing:
-            # Doubled, or of an epoch that is over.
-            return state, ()
-        missing = lead.missing - {sender}
-        state = replace(state, lead=replace(lead, missing=missing))
-        return state, () if missing else (CancelTimer(ROUND), Report(Settled(round_)))
+def on_roused(now: Now) -> None:
+    """Become active by something from outside."""
+    state = now.state
+    state.is_active = True
+    if state.lead is not None:
+        begin_epoch(now)
+        return
+    # No round that the node has passed so far covers what it will do now, whenever it is announced.
+    state.since, state.heard = None, max(state.heard, state.passed)
+    resume(now)
+    now.send(now.config.initiator, Awake())
 
-    def _new_epoch(self, state: DetectorState) -> DetectorStep:
-        """Begin again: what rounds found so far may not hold for a node that something from outside made active."""
-        lead = state.lead
-        if lead is None:
-            return state, ()
-        state, effects = self._resume(state)
-        lead = Lead(epoch=lead.epoch + 1)
-        return replace(state, held=None, lead=lead), (*effects, SetTimer(ROUND, self.pause))
 
-    # ------------------------------------------------------------------------------------------------- others
+def on_passive(now: Now) -> None:
+    """Let a probe go that waited for this, or begin a round."""
+    state = now.state
+    state.is_active = False
+    if state.held is not None:
+        let_go(now, state.held)
+    elif state.lead is not None and state.lead.is_due:
+        begin_round(now, state.lead)
 
-    def _on_announce(self, state: DetectorState, sender: NodeId, round_: Round) -> DetectorStep:
-        if state.inert == round_:
-            # Announced again: the confirmation was lost.
-            return state, (Send(sender, Confirm(round_)),)
+
+def resume(now: Now) -> None:
+    """Take note that an announcement holds no longer."""
+    inert, now.state.inert = now.state.inert, None
+    if inert is not None:
+        now.report(Resumed(inert))
+
+
+# ------------------------------------------------------------------------------------------------------------ probe
+
+
+def on_probe(now: Now, probe: Probe) -> None:
+    """Hold a probe until the node is passive; one that is doubled, overtaken or of an epoch that is over is dropped."""
+    state = now.state
+    if not is_news(state, probe.round):
+        return
+    if state.inert is not None and probe.round[:2] > state.inert[:2]:
+        resume(now)
+    state.held = probe
+    if not state.is_active:
+        let_go(now, probe)
+
+
+def is_news(state: DetectorState, round_: Round) -> bool:
+    """Decide whether a round is later than those that have been here, and of this epoch."""
+    if state.held is not None and round_ <= state.held.round:
+        return False
+    lead = state.lead
+    if lead is None:
+        return round_ > state.passed
+    return state.inert is None and round_ > lead.completed and round_[:2] == (state.life, lead.epoch)
+
+
+def let_go(now: Now, probe: Probe) -> None:
+    """Pass the probe on, or conclude from it; the node is passive."""
+    state = now.state
+    is_black = probe.is_black or state.since is None or state.since > probe.after
+    state.held, state.passed = None, probe.round
+    state.since = probe.round if state.since is None else state.since
+    if state.lead is not None:
+        conclude(now, state.lead, probe.round, is_black=is_black)
+    else:
+        now.send(now.config.next, replace(probe, is_black=is_black))
+
+
+# -------------------------------------------------------------------------------------------------------- initiator
+
+
+def look_after(now: Now, ticks: int) -> None:
+    """Set the timer."""
+    now.effects.append(SetTimer(ROUND, ticks))
+
+
+def on_timer(now: Now) -> None:
+    """Begin a round, now or when the node is passive; or repeat an announcement."""
+    state, lead = now.state, now.state.lead
+    assert lead is not None, "only the initiator has a timer"
+    if state.inert is not None:
+        for node in sorted(lead.missing):
+            now.send(node, Announce(state.inert))
+        if lead.missing:
+            look_after(now, now.config.patience)
+    elif state.is_active:
+        state.lead = replace(lead, is_due=True)
+    else:
+        begin_round(now, lead)
+
+
+def begin_round(now: Now, lead: Lead) -> None:
+    """Send a probe round."""
+    state = now.state
+    lead = state.lead = replace(lead, number=lead.number + 1, is_due=False)
+    probe = Probe((state.life, lead.epoch, lead.number), lead.completed, is_black=False)
+    if not now.config.others:
+        let_go(now, probe)
+        return
+    now.send(now.config.next, probe)
+    look_after(now, now.config.patience)
+
+
+def conclude(now: Now, lead: Lead, round_: Round, *, is_black: bool) -> None:
+    """Announce that all is inert, if the probe came back white; else try again."""
+    state, others = now.state, now.config.others
+    state.lead = replace(lead, completed=round_, is_due=False, missing=lead.missing if is_black else frozenset(others))
+    if is_black:
+        look_after(now, now.config.pause)
+        return
+    state.inert = state.heard = round_
+    now.report(Inert(round_))
+    if not others:
+        now.report(Settled(round_))
+        return
+    for other in others:
+        now.send(other, Announce(round_))
+    look_after(now, now.config.patience)
+
+
+def on_confirm(now: Now, sender: NodeId, round_: Round) -> None:
+    """Count who has heard the announcement; one that is doubled, or of an epoch that is over, is dropped."""
+    state, lead = now.state, now.state.lead
+    if lead is None or state.inert != round_ or sender not in lead.missing:
+        return
+    lead = state.lead = replace(lead, missing=lead.missing - {sender})
+    if not lead.missing:
+        now.effects.append(CancelTimer(ROUND))
+        now.report(Settled(round_))
+
+
+def begin_epoch(now: Now) -> None:
+    """Begin again: what rounds found so far may not hold for a node that something from outside made active."""
+    state, lead = now.state, now.state.lead
+    if lead is not None:
+        resume(now)
+        state.held, state.lead = None, Lead(epoch=lead.epoch + 1)
+        look_after(now, now.config.pause)
+
+
+# ----------------------------------------------------------------------------------------------------------- others
+
+
+def on_announce(now: Now, sender: NodeId, round_: Round) -> None:
+    """Believe an announcement and confirm it, unless it is late or something from outside has happened since."""
+    state = now.state
+    if state.inert != round_:
         is_covered = state.heard < round_ <= state.passed and round_[:2] == state.passed[:2]
         if state.is_active or state.lead is not None or not is_covered:
-            # Late, or something from outside has happened since. While it matters it is said again.
-            return state, ()
-        state = replace(state, inert=round_, heard=round_)
-        return state, (Report(Inert(round_)), Send(sender, Confirm(round_)))
+            # While it matters it is said again.
+            return
+        state.inert = state.heard = round_
+        now.report(Inert(round_))
+    # One that is announced again was confirmed before, and the confirmation was lost.
+    now.send(sender, Confirm(round_))
 
 
-__all__ = ["ROUND", "Detector", "DetectorState", "DetectorStep", "Lead"]
+__all__ = ["ROUND", "Detector", "DetectorState", "Lead", "detector_node"]

@@ -72,6 +72,9 @@ class Roused(Value, frozen=True, gc=False):
     """Something from outside made the node active: no message, no answer it waited for."""
 
 
+InertiaRequest: TypeAlias = Active | Passive | Sent | Roused
+
+
 # ------------------------------------------------------------------------------------------------------- reports
 
 
@@ -102,6 +105,7 @@ __all__ = [
     "Confirm",
     "Inert",
     "InertiaMessage",
+    "InertiaRequest",
     "Passive",
     "Probe",
     "Resumed",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.protocols.capture.moving import IDLE, Kept, MovingConfig, MovingMessage, MovingRecord, moving_node
 from solvent.protocols.directory import Directory, Ring
-from solvent.protocols.inertia import Detector
+from solvent.protocols.inertia import detector_node
 from solvent.protocols.link import Linked, record_type, wire_type
 from solvent.protocols.nodes import Node, message_type
 
@@ -26,7 +26,7 @@ def machine_of(node: NodeId, nodes: tuple[NodeId, ...]) -> Linked[Any]:
     inner = Node(
         moving_node(MovingConfig(node, confirm=True)),
         Directory(node, Ring(nodes)),
-        Detector(node, nodes, pause=ROUND_PAUSE),
+        detector_node(node, nodes, pause=ROUND_PAUSE),
         is_busy=is_busy,
     )
     return Linked(inner, me=node, peers=nodes, ack_after=ACK_AFTER, tells_all_taken=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.protocols.inertia.detector import ROUND, Detector
+from solvent.protocols.inertia.detector import ROUND, detector_node
 from solvent.protocols.inertia.messages import Inert, Passive, Sent, Settled
 from solvent.protocols.machine import Effects, Event, NodeId, Report, Requested, SetTimer, TimerFired
 
@@ -10,7 +10,7 @@ PASSIVE, SENT, PAUSED = Requested(Passive()), Requested(Sent()), TimerFired(ROUN
 
 
 def _after(*events: Event) -> Effects:
-    alone = Detector(NodeId(0), (NodeId(0),), pause=5)
+    alone = detector_node(NodeId(0), (NodeId(0),), pause=5)
     state, effects = alone.start()
     for event in events:
         state, effects = alone.step(state, event)

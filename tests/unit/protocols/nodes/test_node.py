@@ -16,7 +16,7 @@ from solvent.protocols.capture.vocabulary import (
     Wake,
 )
 from solvent.protocols.directory import Directory, Ring
-from solvent.protocols.inertia import Detector
+from solvent.protocols.inertia import detector_node
 from solvent.protocols.inertia.messages import NEVER, Awake, Probe
 from solvent.protocols.link import AllTaken, Cheap
 from solvent.protocols.machine import (
@@ -57,7 +57,7 @@ def node_with(*molecules: tuple[int, Offer]) -> Node:
     return Node(
         moving_node(MovingConfig(B, first, confirm=True)),
         Directory(B, RING),
-        Detector(B, NODES),
+        detector_node(B, NODES),
         is_busy=lambda state: state.phase != IDLE,
         molecules=first,
     )
