@@ -59,7 +59,15 @@ class Forms:
 
 
 def forms_of(workflow: Workflow, paths: Paths | None = None) -> Forms:
-    """Return the forms of a workflow's tasks; `paths` is its shape, if that is known already."""
+    """Return the forms of a workflow's tasks, found out once; `paths` is its shape, if that is known already."""
+    known = vars(workflow)
+    if "forms" not in known:
+        known["forms"] = _forms_of(workflow, paths)
+    found: Forms = known["forms"]
+    return found
+
+
+def _forms_of(workflow: Workflow, paths: Paths | None) -> Forms:
     if not workflow.is_controlled:
         return Forms(_replaceable(workflow, workflow.alternatives))
     relations = Relations(workflow, paths_of(workflow) if paths is None else paths)
