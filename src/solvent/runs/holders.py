@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
     from solvent.store.leases import Presumption
+BEGINNING_SECONDS = 5.0
+"""For how long after a run was made its process may not have come to its lease."""
 _STARTED_FIELD = 19
 """Where `/proc/N/stat` says when a process started, counted from behind its name."""
 
@@ -111,7 +113,7 @@ def status_of(store: Store, record: RunRecord) -> str:
         return record.state
     agent = _agent_of(store, record.run)
     if not agent:
-        return "stopped"
+        return "running" if _is_beginning(store, record) else "stopped"
     process = process_of(store, agent)
     return "interrupted" if process is None or is_there(process) is False else "running"
 
@@ -121,7 +123,14 @@ def is_left(store: Store, record: RunRecord) -> bool:
     if record.has_ended:
         return False
     holder = None if record.by_agents else holder_of(store, record.run)
-    return holder is None or not is_there(holder)
+    if holder is None:
+        return record.by_agents or not _is_beginning(store, record)
+    return not is_there(holder)
+
+
+def _is_beginning(store: Store, record: RunRecord) -> bool:
+    """Return whether a run was made just now, by a process that has yet to take its lease."""
+    return record.lasted < BEGINNING_SECONDS and store.get(key_of(record.run, "lease", 0)) is None
 
 
 def _among() -> str:

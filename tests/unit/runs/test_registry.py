@@ -15,10 +15,10 @@ from solvent.runs.agents.membership import see_agents
 from solvent.runs.closed_shards import closed_shards, report_of
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallStarted
-from solvent.runs.holders import Holder, holder_of, is_there, status_of, this_process
+from solvent.runs.holders import Holder, holder_of, is_left, is_there, status_of, this_process
 from solvent.runs.projection import view_of
 from solvent.runs.recorded_run import new_run, resume
-from solvent.runs.registry import digest_of, document_of, end, find, key_of, latest
+from solvent.runs.registry import create, digest_of, document_of, end, find, key_of, latest, new_record
 from solvent.store.leases import AGENTS, Lease
 from solvent.values.encoding import encode_msgpack
 from solvent.workflows.model import Result, Service, Task, Value, Workflow
@@ -104,6 +104,15 @@ def test_a_run_that_was_left_may_be_had_by_another(store: Store) -> None:
     other.leave()
     done(taken)
     assert latest(store).state == "done"
+
+
+def test_a_run_whose_process_has_just_made_it_is_running(store: Store) -> None:
+    """Nobody takes it for stopped before that process has come to its lease; one that died there is stopped."""
+    record = new_record(store, "fresh", workflow())
+    create(store, record)
+    assert (status_of(store, record), is_left(store, record)) == ("running", False)
+    old = msgspec.structs.replace(record, created=record.created - 60.0)
+    assert (status_of(store, old), is_left(store, old)) == ("stopped", True)
 
 
 def test_a_holder_elsewhere_may_be_alive(store: Store) -> None:
