@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         SyntaxProblem,
         WorkflowProblem,
     )
-    from solvent.runs.api import run
+    from solvent.runs.api import attach, run, run_async, submit
     from solvent.runs.report import RunFailed
     from solvent.services.current_call import call
     from solvent.workflows.formats.python.control_flow import (
@@ -87,7 +87,7 @@ _HOMES = {
         "DataLost DataProblem Interrupted LimitReached LockLost Misuse NameProblem NodeProblem ProgramError "
         "ReactionFailed RingProblem SolventError SpaceProblem SyntaxProblem WorkflowProblem"
     ),
-    "solvent.runs.api": "run",
+    "solvent.runs.api": "attach run run_async submit",
     "solvent.runs.report": "RunFailed",
     "solvent.services.current_call": "call",
     "solvent.workflows.formats.python.control_flow": (
@@ -140,6 +140,7 @@ __all__ = [
     "active_of",
     "all_threads",
     "any_of",
+    "attach",
     "attempt",
     "call",
     "cancels",
@@ -164,12 +165,14 @@ __all__ = [
     "resource",
     "ring",
     "run",
+    "run_async",
     "section",
     "sends",
     "service",
     "shared",
     "shell",
     "signal_value",
+    "submit",
     "threads",
     "waits_for",
     "workflow",

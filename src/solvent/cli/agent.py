@@ -81,7 +81,7 @@ def _run(options: Namespace, ttl: float) -> int:
     from solvent.runs.agents.agent import Agent
     from solvent.runs.holders import Stopper
 
-    offers = offers_from(options.services, trusts_all=options.trust_all, scale=options.scale)
+    offers = offers_from(options.services, trusts_all=options.trust_all, scale=options.scale, folder=options.folder)
     name = _name(options.name)
     log = Log(
         _own_output(), is_json="json" in (options.log_format, options.format), level=options.log_level, agent=name
@@ -119,6 +119,8 @@ def parser() -> ArgumentParser:
     add_store(parser)
     says = "workflow files whose services it offers: .yaml, .json, .hocl, .py[:NAME]; all in one folder"
     parser.add_argument("--services", type=any_file, nargs="+", action="extend", default=[], metavar="FILE", help=says)
+    says = "the folder of the programs and modules that they name (default: that of the files)"
+    parser.add_argument("--folder", metavar="DIR", help=says)
     add_scale(parser)
     says = "its name; some letters are added to make it unique (default: this machine's name)"
     parser.add_argument("--name", metavar="NAME", help=says)
@@ -147,8 +149,12 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def offers_from(files: list[str], *, trusts_all: bool = False, scale: float | None = None) -> Offers:
+def offers_from(
+    files: list[str], *, trusts_all: bool = False, scale: float | None = None, folder: str | None = None
+) -> Offers:
     """Read workflow files and return their services; fail if one cannot be called here."""
+    from pathlib import Path
+
     from solvent.cli.workflows import folder_of, load_sound
     from solvent.runs.agents.offers import offers_of
 
@@ -160,15 +166,15 @@ def offers_from(files: list[str], *, trusts_all: bool = False, scale: float | No
     for file in files:
         folders.setdefault(folder_of(file).resolve(), file)
         loaded.append(load_sound(file, scale=scale))
-    if len(folders) > 1:
+    if folder is None and len(folders) > 1:
         said = (
             f"{' and '.join([*folders.values()][:2])} are in different folders, and the programs of an agent are in one"
         )
         raise AgentProblem("A103", said, hint="start an agent for each folder")
-    folder = next(iter(folders), None)
-    offers = offers_of((one.workflow for one in loaded), folder, trusts_all=trusts_all)
+    place = Path(folder) if folder is not None else next(iter(folders), None)
+    offers = offers_of((one.workflow for one in loaded), place, trusts_all=trusts_all)
     if files:
-        refuse_uncallable(loaded, folder_of(files[0]))
+        refuse_uncallable(loaded, folder_of(files[0]) if folder is None else Path(folder))
     return offers
 
 

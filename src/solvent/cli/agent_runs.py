@@ -12,14 +12,13 @@ from solvent.cli.records import local_time, recorded_workflow
 from solvent.cli.render import complain, write
 from solvent.cli.report import write_report
 from solvent.cli.secrecy import shown
-from solvent.errors import INTERRUPTED, AgentProblem, StoreError, WorkflowFailed
+from solvent.errors import INTERRUPTED, AgentProblem, StoreError
 from solvent.runs.agents.launch import LocalAgents
 from solvent.runs.agents.membership import needs_of, see_agents
 from solvent.runs.agents.store_outage import Doubts, room_problem
-from solvent.runs.closed_shards import report_of
-from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits
+from solvent.runs.projection import Follower
 from solvent.runs.registry import FINISHED, existing, shards_of, workflow_of
-from solvent.runs.report import Event, Report
+from solvent.runs.run_handle import ended_report, event_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from solvent.cli.live import View
     from solvent.runs.agents.launch import Launched
-    from solvent.runs.projection import Change, RunView
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
     from solvent.workflows.model import Workflow
@@ -55,7 +53,8 @@ def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[
                 try:
                     record, is_new = existing(store, run), False
                     for change in follower.news():
-                        _show(change, view)
+                        if (event := event_of(change)) is not None:
+                            view.take(event)
                         is_new = True
                     absence.ended(view)
                     if record.has_ended:
@@ -73,23 +72,6 @@ def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[
     except KeyboardInterrupt:
         return _interrupted()
     return tell_end(store, record, options, workflow=workflow, view=view, follower=follower)
-
-
-def _show(change: Change, view: View) -> None:
-    """Show what has happened, as of a run in this process; a call that is repeated is shown once."""
-    match change:
-        case CallChanged(call, "called") if not call.is_repeated:
-            view.take(Event("started", call.task, call.began, within=call.within))
-        case CallChanged(call, what) if what in _ENDS:
-            view.take(Event(what, call.task, call.ended or call.began, call.text, call.within))
-        case Waits(at, task, signal):
-            view.take(Event("waits", task, at, signal))
-        case Signal(at, name):
-            view.take(Event("signal", name, at))
-        case Adaptation(at, alternative, because):
-            view.take(Event("adapted", because, at, alternative, change.within))
-        case _:
-            pass
 
 
 class _Trouble:
@@ -163,7 +145,7 @@ def tell_end(
     for _ in follower.news():
         pass
     follower.view.end(record)
-    report = report_of_run(store, record, workflow, follower.view)
+    report = ended_report(store, record, workflow, follower.view)
     if view is not None:
         view.end(report)
     try:
@@ -183,26 +165,6 @@ def tell_end(
         said = "" if record.state == "done" else again
         write(f"the run `{record.run}` {how}, {local_time(record.ended)}{said}", to=sys.stderr)
     return 0 if record.state == "done" else 1
-
-
-def report_of_run(store: Store, record: RunRecord, workflow: Workflow, seen: RunView) -> Report:
-    """Return the report of a run that has ended; of one that was ended early, what its journals contain."""
-    report = report_of(store, record, workflow)
-    if report is None:
-        report = Report(workflow.name, states=dict.fromkeys(seen.tasks, "waiting"))
-        for call in seen.calls:
-            if call.within:
-                continue
-            report.calls[call.task] = report.calls.get(call.task, 0) + (not call.is_repeated)
-            report.states[call.task] = {"interrupted": "cancelled"}.get(call.state, call.state)
-        if record.state == "failed":
-            report.error = WorkflowFailed(
-                "A106", f"no agent could continue `{record.run}`: {record.why or 'for an unknown reason'}"
-            )
-    report.is_cancelled = report.is_cancelled or record.state == "cancelled"
-    report.seconds, report.called_again, report.inner = record.lasted, seen.called_again, seen.inner_reports()
-    report.timings = {name: one for name, one in seen.timings.items() if name in report.states}
-    return report
 
 
 def refuse_without_agents(store: Store, run: str) -> None:

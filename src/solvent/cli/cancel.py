@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
 from solvent.cli.arguments import add_format, add_store, parser_for, seconds
@@ -11,20 +10,15 @@ from solvent.cli.records import add_run, open_records, record_as_json, said_stor
 from solvent.cli.render import write, write_json
 from solvent.cli.status import OPEN, list_programs, program_meant, state_of_program
 from solvent.errors import Misuse, RecordProblem
-from solvent.runs.holders import holder_of, is_there
 from solvent.runs.nodes.shared import HALTED
-from solvent.runs.registry import end, existing, find, list_runs
+from solvent.runs.registry import existing, find, list_runs
+from solvent.runs.run_handle import MAX_LEAVING_SECONDS, cancel_run
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from solvent.runs.holders import Holder
     from solvent.runs.nodes.shared import Board
-    from solvent.runs.registry import RunRecord
     from solvent.store import Store
-
-LOOK_SECONDS = 0.05
-WAIT_SECONDS = 10.0
 
 
 def main(arguments: list[str]) -> int:
@@ -41,11 +35,7 @@ def main(arguments: list[str]) -> int:
             return _halt(program, options)
         record = find(store, options.run)
         had_ended = record.has_ended
-        if not had_ended:
-            end(store, record.run, "cancelled", "by `solvent cancel`")
-        until = time.monotonic() + options.wait
-        while (holder := _still_there(store, record)) is not None and time.monotonic() < until:
-            time.sleep(LOOK_SECONDS)
+        holder = cancel_run(store, record, options.wait, why="by `solvent cancel`")
         record = existing(store, record.run)
         found = record_as_json(store, record)
     if options.format == "json":
@@ -59,12 +49,6 @@ def main(arguments: list[str]) -> int:
     return 0 if holder is None else 3
 
 
-def _still_there(store: Store, record: RunRecord) -> Holder | None:
-    """Return the process that has not left a run yet, if it is not one of agents: these find out by themselves."""
-    holder = None if record.by_agents else holder_of(store, record.run)
-    return None if holder is None or is_there(holder) is False else holder
-
-
 def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
     says = "End a run for good: its calls are cancelled, and it cannot be resumed. The nodes of a program are halted."
@@ -73,7 +57,7 @@ def parser() -> ArgumentParser:
     says = "do not ask before the latest run is cancelled; required without a terminal"
     parser.add_argument("-y", "--yes", action="store_true", help=says)
     says = "how long to wait until its process has left the run, in seconds (default: %(default)s)"
-    parser.add_argument("--wait", type=seconds, default=WAIT_SECONDS, metavar="S", help=says)
+    parser.add_argument("--wait", type=seconds, default=MAX_LEAVING_SECONDS, metavar="S", help=says)
     add_store(parser)
     add_format(parser)
     return parser

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.agent_runs import report_of_run
 from solvent.cli.arguments import add_format, add_store, parser_for
 from solvent.cli.records import add_run, load_recorded, named_or_latest, open_records
 from solvent.cli.render import write
@@ -18,6 +17,7 @@ from solvent.runs.closed_shards import difference
 from solvent.runs.projection import view_of
 from solvent.runs.registry import workflow_of
 from solvent.runs.replay import Replay
+from solvent.runs.run_handle import ended_report
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         workflow, folder = workflow_to_replay(store, record, options.file)
         report = Replay(store, record, workflow, folder=folder).run(Tracer() if options.trace else None)
         is_whole = report.error is None or report.error.code != "R407"
-        had = report_of_run(store, record, workflow, view_of(store, record)) if record.has_ended else None
+        had = ended_report(store, record, workflow, view_of(store, record)) if record.has_ended else None
         if not is_whole:
             # How tasks are that are not over is not what a replay finds out, which calls nobody.
             report.states = had.states if had is not None else view_of(store, record).open_states

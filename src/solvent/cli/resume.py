@@ -6,6 +6,7 @@ Answered calls are not repeated; calls that were running when the process died a
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import tell_end
@@ -52,7 +53,8 @@ def main(arguments: list[str]) -> int:
         options.jobs = options.jobs or record.options.jobs
         options.processes = options.processes or record.options.processes
         options.signal = signals_of(record)
-        folder = folder_of(options.file or record.file)
+        given = record.options.folder
+        folder = Path(given) if given and not options.file else folder_of(options.file or record.file)
         return execute(workflow, folder, options, inputs=inputs_of(store, record), held=held)
 
 

@@ -23,15 +23,13 @@ from solvent.cli.workflows import (
     refuse_for_program,
     refuse_uncallable,
 )
-from solvent.errors import INTERRUPTED, AgentProblem, Misuse
-from solvent.runs.signals import check_signal, send_signal
+from solvent.errors import INTERRUPTED, AgentProblem
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
-    from solvent.workflows.model import Workflow
 
 _ALONE = (
     "seed", "max_reactions", "max_seconds", "stats", "trace", "save", "processes", "no_record", "functions",
@@ -56,20 +54,8 @@ def run_by_agents(options: Namespace) -> int:
     with open_patiently(url_of(options), is_durable=not options.no_sync) as store:
         run = options.name or new_name(workflow.name)
         with hints_with_store(options):
-            _check_signals(workflow, options)
-            give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards)
-            for number, (_, name, value) in enumerate(options.signal, 1):
-                send_signal(store, run, name, value, id=f"--signal {number}")
+            give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards, signals=options.signal)
         return watch_with_agents(store, run, options)
-
-
-def _check_signals(workflow: Workflow, options: Namespace) -> None:
-    """Refuse signals that no task waits for, and such as are to come later: nobody is there who would send them."""
-    for at, name, value in options.signal:
-        check_signal(workflow.name, workflow.signals, name, value)
-        if at:
-            hint = f"send it when it is time: `solvent signal RUN {name}`"
-            raise Misuse("H313", f"with --agents the signal `{name}` cannot come at a time", hint=hint)
 
 
 def watch_with_agents(store: Store, run: str, options: Namespace) -> int:

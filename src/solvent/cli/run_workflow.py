@@ -161,7 +161,6 @@ def _execute(
                 observer=trace,
                 should_stop=watch.should_stop,
                 signals=options.signal,
-                inbox=None if held is None else held.signals,
             )
             if tracer is not None:
                 tracer.begin(run.solution)

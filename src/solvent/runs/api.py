@@ -1,21 +1,33 @@
-"""Runs a workflow from Python: what `solvent.run` is.
+"""Runs workflows from Python: `solvent.run`, `run_async`, `submit` and `attach`.
 
     report = solvent.run(pipeline, {"url": "http://localhost/"}, jobs=8)
-    print(report.results)
+    report = solvent.run(pipeline, {"url": "http://localhost/"}, store="runs.db", agents=4)
 
-It takes what `@workflow` makes, or the model itself, checks it as `solvent run` does, and returns the report. A run
-that does not succeed raises `RunFailed`, which has the report; with `check=False` the report is returned.
+They take what `@workflow` makes, or the model itself, check it as `solvent run` does, and return the report, or a `Run`
+to look at. A run that does not succeed raises `RunFailed`, which has the report; with `check=False` the report is
+returned.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.errors import Misuse
+from msgspec.structs import replace
+
+from solvent.errors import Misuse, RecordProblem
 from solvent.hocl.process_settings import interruptible
 from solvent.runs.report import succeeded
+from solvent.runs.run_handle import HostedRun, Run, executed
+from solvent.runs.store_address import address_of, open_existing
 from solvent.workflows.checks import check as problems_of
 from solvent.workflows.model import Workflow
 
@@ -23,15 +35,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from solvent.runs.agents.launch import LocalAgents
+    from solvent.runs.recorded_run import RecordedRun
+    from solvent.runs.registry import RunRecord
     from solvent.runs.report import Event, Report
+    from solvent.runs.signals import Signal
+    from solvent.runs.store_address import StoreAddress
     from solvent.services import Processes
+    from solvent.store import Store
     from solvent.workflows.formats.python.callables import WorkflowFunction
+
+    Flow = Workflow | WorkflowFunction[..., Any]
 
 
 def run(
     workflow: Workflow | WorkflowFunction[..., Any],
     inputs: Mapping[str, Any] | None = None,
     *,
+    store: str | os.PathLike[str] | bool | None = None,
+    name: str | None = None,
+    agents: int | None = None,
     jobs: int | None = None,
     processes: bool | Processes = False,
     executor: Executor | None = None,
@@ -42,10 +65,15 @@ def run(
     should_stop: Callable[[], bool] | None = None,
     check: bool = True,
 ) -> Report:
-    """Run a workflow in this process until nothing more can happen, and return its `Report`.
+    """Run a workflow until nothing more can happen, and return its `Report`.
 
     - `workflow`: what `@workflow` made, or a model (`Workflow`).
     - `inputs`: values for its inputs; those with a default may be left out.
+    - `store`: where the run is recorded: a file, an address, or `True` for that of the current folder. A run that was
+      stopped can be continued: `attach(name, store=...).resume(workflow)`, or `solvent resume NAME`.
+    - `name`: the name of the run in the store; a new one by default.
+    - `agents`: start so many agents on this machine, which end with the run; 0 leaves it to agents that are there.
+      They import the functions that the workflow calls.
     - `jobs`: how many threads (default: cores + 4, at most 32) or worker processes (default: cores) run Python
       functions.
     - `processes`: `True` runs Python functions in worker processes that end with the run; a `Processes` pool can be
@@ -56,14 +84,14 @@ def run(
     - `max_seconds`: stop after that time.
     - `watch`: called with each `Event`, one at a time, from any thread of the run.
     - `should_stop`: called now and then, likewise; the run stops when it returns true.
-
     - `check`: if false, return the report of a run that did not succeed instead of raising `RunFailed`; its `failures`,
       `stuck` and `error` (`LimitReached`, `Interrupted` or `ReactionFailed`) say why.
 
     Raises `RunFailed` from the exception of the task that failed. Raises `WorkflowProblem` before anything is called if
-    the workflow or its inputs are wrong; `ProgramError` if a program that it calls is; `Misuse` (H304, H314, H316) for
-    a program that cannot be read, something that is no workflow, or a signal that no task waits for;
-    `KeyboardInterrupt` after Ctrl-C, when running calls have ended.
+    the workflow or its inputs are wrong; `ProgramError` if a program that it calls is; `Misuse` (H304, H313, H314,
+    H316) for a program that cannot be read, options that exclude each other, something that is no workflow, or a signal
+    that no task waits for; `RecordProblem` (R408) for a name that is taken; `AgentProblem` (A101) for what agents
+    cannot run; `KeyboardInterrupt` after Ctrl-C, when running calls have ended.
 
     >>> from solvent import attempt, run, service, workflow
     >>> number, length = service(int), service(len)
@@ -76,34 +104,196 @@ def run(
     >>> report.adaptations[0]["cause"]
     "FAILED: ValueError: invalid literal for int() with base 10: 'seven'"
     """
-    from solvent.runs.embedded import EmbeddedRun
+    plan = _plan(workflow, inputs, jobs, processes, executor, folder, signals, max_seconds, watch, should_stop)
+    stop = Flag()
+    with interruptible(stop.set):
+        report, errors = _carried_out(plan, store, name, agents, stop)
+    if stop.is_set():
+        raise KeyboardInterrupt
+    return succeeded(report, errors) if check else report
 
-    definition = _definition_of(workflow)
+
+async def run_async(
+    workflow: Workflow | WorkflowFunction[..., Any],
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    store: str | os.PathLike[str] | bool | None = None,
+    name: str | None = None,
+    agents: int | None = None,
+    jobs: int | None = None,
+    processes: bool | Processes = False,
+    executor: Executor | None = None,
+    folder: str | Path | None = None,
+    signals: Sequence[tuple[float, str, Any]] = (),
+    max_seconds: float | None = None,
+    watch: Callable[[Event], None] | None = None,
+    check: bool = True,
+) -> Report:
+    """Run a workflow as `run` does, while the event loop goes on.
+
+    If the task that awaits it is cancelled, so are the calls of the run; one that is recorded can be resumed.
+
+    Raises what `run` raises.
+
+    >>> import asyncio
+    >>> from solvent import run_async, service, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> async def main():
+    ...     return await asyncio.gather(*(run_async(shout, {"text": text}) for text in ("a", "b")))
+    >>> [report.results for report in asyncio.run(main())]
+    [{'upper': 'A'}, {'upper': 'B'}]
+    """
+    plan = _plan(workflow, inputs, jobs, processes, executor, folder, signals, max_seconds, watch, None)
+    stop, loop = Flag(), asyncio.get_running_loop()
+    done: asyncio.Future[_Ended] = loop.create_future()
+
+    def work() -> None:
+        try:
+            found = _carried_out(plan, store, name, agents, stop)
+        except BaseException as error:  # noqa: BLE001 - raised to the task that waits
+            _tell(loop, done.set_exception, error)
+        else:
+            _tell(loop, done.set_result, found)
+
+    Thread(target=copy_context().run, args=(work,), name="run_async").start()
+    try:
+        report, errors = await asyncio.shield(done)
+    except asyncio.CancelledError:
+        stop.set()
+        while not done.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([done])
+        # One that is never asked for would be reported.
+        done.exception()
+        raise
+    return succeeded(report, errors) if check else report
+
+
+def submit(
+    workflow: Workflow | WorkflowFunction[..., Any],
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    store: str | os.PathLike[str] | bool | None = None,
+    name: str | None = None,
+    agents: int | None = None,
+    jobs: int | None = None,
+    processes: bool | Processes = False,
+    executor: Executor | None = None,
+    folder: str | Path | None = None,
+    signals: Sequence[tuple[float, str, Any]] = (),
+    max_seconds: float | None = None,
+    watch: Callable[[Event], None] | None = None,
+) -> Run:
+    """Start a workflow, and return its `Run` at once; see `run` for the arguments.
+
+    A thread of this process executes it, unless agents do. Without a `store` its record is temporary.
+
+    Raises what `run` raises before anything is called; what happens later is raised by `wait`.
+
+    >>> from solvent import service, submit, workflow
+    >>> upper = service(str.upper)
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return upper(text)
+    >>> with submit(shout, {"text": "hi"}, store="runs.db", name="first") as run:
+    ...     for change in run.events():
+    ...         if type(change).__name__ == "CallChanged":
+    ...             print(change.call.task, change.what)
+    upper called
+    upper done
+    """
+    plan = _plan(workflow, inputs, jobs, processes, executor, folder, signals, max_seconds, watch, None)
+    return _submitted(plan, store, name, agents)
+
+
+def attach(name: str, *, store: str | os.PathLike[str] | bool = True) -> Run:
+    """Return the `Run` of this name, or of the only one that begins so, in a store.
+
+    - `store`: a file, an address, or `True` for the store of the current folder.
+
+    Raises `RecordProblem` (R401) if there is no such run or no such store.
+
+    >>> from solvent import attach, run, service, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> _ = run(shout, {"text": "hi"}, store="runs.db", name="first")
+    >>> with attach("first", store="runs.db") as found:
+    ...     print(found.state, found.report().results)
+    done {'upper': 'HI'}
+    """
+    from solvent.runs.registry import find
+
+    url = address_of(store, is_made=False)
+    if not url:
+        raise RecordProblem("R401", "no store is named", hint="name it: attach(NAME, store=URL)")
+    opened = open_existing(url)
+    try:
+        found = find(opened, name).run
+    except BaseException:
+        opened.close()
+        raise
+    return Run(opened, found, resume=_resuming(url, None))
+
+
+# ---------------------------------------------------------------------------------------------------------- inside
+
+
+class _Plan(NamedTuple):
+    """What is to be run, and how this process would."""
+
+    flow: Flow
+    workflow: Workflow
+    inputs: Mapping[str, Any] | None
+    folder: Path | None
+    signals: Sequence[Signal]
+    watch: Callable[[Event], None] | None
+    should_stop: Callable[[], bool] | None
+    #: Options that mean nothing to agents.
+    own: dict[str, Any]
+    jobs: int | None
+
+    def embedding(self, stop: Flag) -> dict[str, Any]:
+        """Return the options for an `EmbeddedRun`."""
+        asked = self.should_stop
+        return {
+            **self.own,
+            "jobs": self.jobs,
+            "folder": self.folder,
+            "signals": self.signals,
+            "watch": self.watch,
+            "should_stop": lambda: stop.is_set() or (asked is not None and asked()),
+        }
+
+
+_Ended = tuple["Report", "Mapping[str, BaseException]"]
+"""The report of a run, and the exceptions of its tasks."""
+
+
+def _plan(  # noqa: PLR0917 - what a user can ask for
+    flow: Flow,
+    inputs: Mapping[str, Any] | None,
+    jobs: int | None,
+    processes: bool | Processes,  # noqa: FBT001
+    executor: Executor | None,
+    folder: str | Path | None,
+    signals: Sequence[Signal],
+    max_seconds: float | None,
+    watch: Callable[[Event], None] | None,
+    should_stop: Callable[[], bool] | None,
+) -> _Plan:
+    definition = definition_of(flow)
     if problems := problems_of(definition):
         raise problems[0]
-    interrupted = Flag()
-    with interruptible(interrupted.set):
-        embedded = EmbeddedRun(
-            definition,
-            inputs,
-            jobs=jobs,
-            processes=processes,
-            executor=executor,
-            folder=None if folder is None else Path(folder),
-            max_seconds=max_seconds,
-            watch=watch,
-            should_stop=lambda: interrupted.is_set() or (should_stop is not None and should_stop()),
-            signals=signals,
-        )
-        report = embedded.run()
-        embedded.execution.dissolve()
-    if interrupted.is_set():
-        raise KeyboardInterrupt
-    return succeeded(report, embedded.execution.errors) if check else report
+    place = None if folder is None else Path(folder)
+    own = {"processes": processes, "executor": executor, "max_seconds": max_seconds}
+    return _Plan(flow, definition, inputs, place, signals, watch, should_stop, own, jobs)
 
 
-def _definition_of(workflow: object) -> Workflow:
-    """Give the model of what may be one or may make one."""
+def definition_of(workflow: object) -> Workflow:
+    """Return the model of what may be one or may make one."""
     if isinstance(workflow, Workflow):
         return workflow
     define = getattr(workflow, "definition", None)
@@ -114,4 +304,193 @@ def _definition_of(workflow: object) -> Workflow:
     return found
 
 
-__all__ = ["run"]
+def _carried_out(plan: _Plan, store: StoreAddress, name: str | None, agents: int | None, stop: Flag) -> _Ended:
+    """Run it until it is over, or to stop."""
+    if agents is not None:
+        with _submitted(plan, store, name, agents) as run:
+            return run.wait_until(stop, check=False), {}
+    from solvent.runs.embedded import EmbeddedRun
+    from solvent.store import open_store
+
+    url = address_of(store)
+    if not url:
+        if name is not None:
+            raise Misuse("H313", "`name` names a run in a store, and none is given", hint="store=True")
+        embedded = EmbeddedRun(plan.workflow, plan.inputs, **plan.embedding(stop))
+        report = executed(None, embedded)
+    else:
+        with open_store(url) as opened:
+            held = _held(opened, plan, name)
+            embedded = held.embed(plan.workflow, plan.inputs, **plan.embedding(stop))
+            report = executed(held, embedded)
+    embedded.execution.dissolve()
+    return report, embedded.execution.errors
+
+
+def _held(store: Store, plan: _Plan, name: str | None) -> RecordedRun:
+    """Return the record of a run that this process is to execute."""
+    from solvent.runs.recorded_run import new_run
+    from solvent.runs.registry import RunOptions
+    from solvent.values import codec
+
+    how = RunOptions(
+        jobs=plan.jobs,
+        processes=bool(plan.own["processes"]),
+        signals=codec.encode([list(one) for one in plan.signals]) if plan.signals else b"",
+        folder=str((plan.folder or Path()).absolute()),
+    )
+    file = _file_of(plan.flow)
+    held = new_run(store, plan.workflow, plan.inputs, file=file, folder=str(Path.cwd()), options=how)
+    if name is not None:
+        held.name(name)
+    return held
+
+
+def _submitted(plan: _Plan, store: StoreAddress, name: str | None, agents: int | None) -> Run:
+    from solvent.store import open_store
+
+    folder, url = None, address_of(store)
+    if not url:
+        if agents == 0:
+            raise Misuse("H313", "agents that are there have a store, and none is given", hint="store=URL")
+        folder = tempfile.TemporaryDirectory(prefix="solvent-run-")
+        url = str(Path(folder.name) / "store.db")
+    opened = open_store(url, is_durable=folder is None)
+    try:
+        if agents is None:
+            hosted = _hosted(_held(opened, plan, name), plan)
+            return Run(opened, hosted.name, hosted=hosted, folder=folder, resume=_resuming(url, plan))
+        given = _given_to_agents(opened, plan, name)
+        local = _local_agents(opened, url, given, plan, agents)
+        return Run(opened, given.run, agents=local, folder=folder, watch=plan.watch, resume=_resuming(url, plan))
+    except BaseException:
+        opened.close()
+        if folder is not None:
+            folder.cleanup()
+        raise
+
+
+def _hosted(held: RecordedRun, plan: _Plan) -> HostedRun:
+    stop = Flag()
+    try:
+        embedded = held.embed(plan.workflow, plan.inputs, **plan.embedding(stop))
+        held.open()
+    except BaseException as error:
+        held.give_up(error)
+        raise
+    return HostedRun(held, embedded, stop).start()
+
+
+def _given_to_agents(store: Store, plan: _Plan, name: str | None) -> RunRecord:
+    from solvent.runs.agents.submission import give_to_agents
+    from solvent.runs.registry import new_name
+
+    wrong = [what for what, value in {**plan.own, "should_stop": plan.should_stop}.items() if value]
+    if wrong:
+        raise Misuse("H313", f"`{wrong[0]}` cannot be used with agents", hint="leave one of them out")
+    workflow = _importable(plan).workflow
+    return give_to_agents(store, name or new_name(workflow.name), workflow, plan.inputs, signals=plan.signals)
+
+
+def _importable(plan: _Plan) -> _Plan:
+    """Return the plan with a workflow whose functions other processes can import, where it is one of the main script.
+
+    That is imported by the name of its file, as agents do.
+    """
+    function = getattr(plan.flow, "function", None)
+    file = _file_of(plan.flow)
+    if getattr(function, "__module__", "") != "__main__" or not file:
+        return plan
+    from solvent.workflows.formats.python.files import read_python
+
+    return plan._replace(workflow=read_python(file).workflow)
+
+
+def _local_agents(store: Store, url: str, record: RunRecord, plan: _Plan, count: int) -> LocalAgents | None:
+    """Start agents for a run, which read its workflow from a file made here."""
+    if not count:
+        return None
+    from solvent.runs.agents.launch import LocalAgents, launch_for, log_folder
+    from solvent.runs.registry import document_of, workflow_of
+
+    workflow = _importable(plan).workflow
+    descriptor, file = tempfile.mkstemp(prefix="services-", suffix=".json", dir=log_folder())
+    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+        out.write(document_of(workflow))
+    place = str((plan.folder or Path()).absolute())
+    launched = launch_for(
+        record.run,
+        url,
+        [file],
+        count,
+        jobs=plan.jobs,
+        more=["--folder", place],
+        variables={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    return LocalAgents(store, record, workflow_of(store, record), launched, files=[Path(file)])
+
+
+def _file_of(flow: object) -> str:
+    """Return the file and the name by which a command finds a workflow; nothing if it finds none."""
+    function = getattr(flow, "function", None)
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__qualname__", "")
+    if code is None or not name.isidentifier():
+        return ""
+    module = sys.modules.get(function.__module__)
+    path = Path(code.co_filename)
+    if getattr(module, name, None) is not flow or path.suffix != ".py" or not path.is_file():
+        return ""
+    return f"{path.absolute()}:{name}"
+
+
+def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[HostedRun | None, LocalAgents | None, str]]:
+    """Return what continues a run in a store, whose plan is known or not."""
+
+    def resume(
+        run: Run,
+        flow: Flow | None,
+        agents: int | None,
+        take_over: bool,  # noqa: FBT001
+    ) -> tuple[HostedRun | None, LocalAgents | None, str]:
+        from solvent.runs.agents.submission import hand_to_agents
+        from solvent.runs.recorded_run import resume as resumed
+        from solvent.runs.registry import digest_of, existing, inputs_of, signals_of
+
+        store = run.store
+        record = existing(store, run.name)
+        known = plan if flow is None else _plan(flow, None, None, False, None, None, (), None, None, None)
+        if known is None:
+            if record.by_agents and not agents:
+                return None, None, run.name
+            said = f"the workflow of `{run.name}` is not known here"
+            raise RecordProblem("R404", said, hint="give it: run.resume(flow)")
+        workflow = replace(known.workflow, name=record.workflow)
+        if record.by_agents or agents is not None:
+            if not record.by_agents:
+                record = hand_to_agents(store, record, takes_over=take_over)
+            return None, _local_agents(store, url, record, known, agents or 0), run.name
+        if digest_of(workflow) != record.digest:
+            said = f"`{workflow.name}` has changed since the run `{run.name}` began, and its record does not fit it"
+            raise RecordProblem("R404", said, hint="give the workflow as it was, or run it anew")
+        folder = record.options.folder
+        known = known._replace(
+            workflow=workflow,
+            inputs=inputs_of(store, record),
+            signals=signals_of(record),
+            jobs=known.jobs or record.options.jobs,
+            folder=known.folder or (Path(folder) if folder else None),
+            own={**known.own, "processes": known.own["processes"] or record.options.processes},
+        )
+        return _hosted(resumed(store, record, takes_over=take_over), known), None, run.name
+
+    return resume
+
+
+def _tell(loop: asyncio.AbstractEventLoop, tell: Callable[[Any], None], what: object) -> None:
+    """Tell a loop something, if it is still there."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(tell, what)
+
+
+__all__ = ["attach", "definition_of", "run", "run_async", "submit"]

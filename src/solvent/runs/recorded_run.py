@@ -119,7 +119,8 @@ class RecordedRun:
         def must_stop() -> bool:
             return self.should_stop() or (should_stop is not None and should_stop())
 
-        return EmbeddedRun(workflow, inputs, journal=self.journal, should_stop=must_stop, **options)
+        journal, inbox = self.journal, self.signals
+        return EmbeddedRun(workflow, inputs, journal=journal, inbox=inbox, should_stop=must_stop, **options)
 
     def execute(self, run: EmbeddedRun) -> Report:
         """Execute the run, opening it first unless that was done, keep how it ended, and return its report."""

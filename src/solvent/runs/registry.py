@@ -14,8 +14,10 @@ import hashlib
 import marshal
 import re
 import secrets
+import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -67,6 +69,8 @@ class RunOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     scale: float | None = None
     #: Signals, as `codec.encode` writes them.
     signals: bytes = b""
+    #: Where the files that the workflow names are, if not beside its own.
+    folder: str = ""
 
 
 class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -428,6 +432,10 @@ def document_of(workflow: Workflow) -> str:
 
 def digest_of(workflow: Workflow) -> str:
     """Return a text that is the same for workflows that are the same; functions are the same by name."""
+    # A function is the same whether its file is the main script or imported by its name, which only then is a target.
+    change = msgspec.structs.replace
+    services = (change(one, target="") if one.function is not None else one for one in workflow.services)
+    workflow = change(workflow, services=tuple(services))
     try:
         data = _DIGESTED(workflow)
     except (OverflowError, UnicodeEncodeError):
@@ -442,6 +450,8 @@ def _named(value: Any) -> Any:
     except codec.Unrecordable:
         kind = type(value)
         home, name = getattr(value, "__module__", kind.__module__), getattr(value, "__qualname__", kind.__qualname__)
+        if home == "__main__":
+            home = Path(str(getattr(sys.modules[home], "__file__", home))).stem
         return f"{home}:{name}"
 
 

@@ -77,8 +77,17 @@ class Launched:
 class LocalAgents:
     """The agents that were started here for a run, which end with it."""
 
-    def __init__(self, store: Store, record: RunRecord, workflow: Workflow, launched: Sequence[Launched]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        record: RunRecord,
+        workflow: Workflow,
+        launched: Sequence[Launched],
+        files: Sequence[Path] = (),
+    ) -> None:
+        """`files` were made for them, and are removed with them."""
         self.launched = launched
+        self._files = files
         self._store = store
         self._record = record
         self._workflow = workflow
@@ -124,6 +133,8 @@ class LocalAgents:
             one.stop()
         for one in self.launched:
             one.wait()
+        for file in self._files:
+            file.unlink(missing_ok=True)
 
 
 def launch_for(
@@ -136,13 +147,14 @@ def launch_for(
     jobs: int | None = None,
     is_durable: bool = True,
     more: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
 ) -> list[Launched]:
     """Start agents for a run in the store at `url`; they end when it is over. See `launch` for the rest."""
     words = ["--until", run, *more]
     words += ["--ttl", f"{ttl:g}"] if ttl is not None else []
     words += ["--jobs", str(jobs)] if jobs else []
     words += [] if is_durable else ["--no-sync"]
-    return launch(services, count, variables={VARIABLE: url}, more=words)
+    return launch(services, count, variables={VARIABLE: url, **(variables or {})}, more=words)
 
 
 def launch(

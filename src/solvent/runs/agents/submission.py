@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
+from solvent.errors import AgentProblem, Conflict, Misuse, RecordProblem, WorkflowProblem
 from solvent.runs.agents.membership import SURE_PART_OF_TTL, has_a_part, marks_of, offered_apart, see_agents
 from solvent.runs.agents.shards import submit
 from solvent.runs.events import SignalReceived
@@ -25,13 +25,14 @@ from solvent.runs.registry import (
     tell_agents,
     workflow_of,
 )
-from solvent.runs.signals import send_signal
+from solvent.runs.signals import check_signal, send_signal
 from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from solvent.runs.registry import RunRecord
+    from solvent.runs.signals import Signal
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
@@ -39,10 +40,24 @@ _ALONE = "run it without agents: `solvent run WORKFLOW`"
 
 
 def give_to_agents(
-    store: Store, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, max_shards: int | None = None
+    store: Store,
+    run: str,
+    workflow: Workflow,
+    inputs: Mapping[str, Any] | None,
+    *,
+    max_shards: int | None = None,
+    signals: Sequence[Signal] = (),
 ) -> RunRecord:
-    """Have a workflow run by whichever agents there are; raise `AgentProblem` A101 for one that they cannot run."""
+    """Have a workflow run by whichever agents there are, with signals that come at once.
+
+    Raise `AgentProblem` A101 for one that they cannot run.
+    """
     refuse_what_agents_cannot(workflow)
+    for at, name, value in signals:
+        check_signal(workflow.name, workflow.signals, name, value)
+        if at:
+            hint = f"send it when it is time: `solvent signal RUN {name}`"
+            raise Misuse("H313", f"with --agents the signal `{name}` cannot come at a time", hint=hint)
     # Whoever has forgotten an input shall hear of it here, and not from an agent.
     Concretiser(workflow, inputs)
     if not is_name(run):
@@ -51,7 +66,7 @@ def give_to_agents(
         raise _taken(run)
     try:
         offered = _offered_apart(store, workflow)
-        return submit(store, run, workflow, inputs, max_shards=max_shards, offered=offered)
+        record = submit(store, run, workflow, inputs, max_shards=max_shards, offered=offered)
     except WorkflowProblem as error:
         if error.code != "W106":
             raise
@@ -61,6 +76,9 @@ def give_to_agents(
         raise AgentProblem("A101", f"`{workflow.name}` cannot be given to agents: {error.message}", hint=hint) from None
     except Conflict:
         raise _taken(run) from None
+    for number, (_, name, value) in enumerate(signals, 1):
+        send_signal(store, run, name, value, id=f"--signal {number}")
+    return record
 
 
 def hand_to_agents(store: Store, record: RunRecord, *, takes_over: bool = False) -> RunRecord:

@@ -1,0 +1,398 @@
+"""A run that Python code has started or found in a store: what `solvent.submit` and `solvent.attach` return.
+
+Whoever executes it (a thread of this process, agents that were started here, or others), it is looked at in one way:
+through its record and the events in the journals of its store. A run without a store of its own is in a temporary one.
+"""
+
+from __future__ import annotations
+
+import time
+from contextvars import copy_context
+from threading import Event as Flag
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from solvent.errors import RecordProblem, StoreError, WorkflowFailed
+from solvent.runs.closed_shards import report_of
+from solvent.runs.holders import holder_of, is_there, status_of, this_process
+from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits, state_of, view_of
+from solvent.runs.registry import FINISHED, end, existing, workflow_of
+from solvent.runs.report import Event, Report, succeeded
+from solvent.runs.signals import send_signal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from tempfile import TemporaryDirectory
+    from types import TracebackType
+
+    from solvent.runs.agents.launch import LocalAgents
+    from solvent.runs.embedded import EmbeddedRun
+    from solvent.runs.holders import Holder
+    from solvent.runs.projection import Change, RunView
+    from solvent.runs.recorded_run import RecordedRun
+    from solvent.runs.registry import RunRecord
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
+
+WAIT_SECONDS = 0.2
+LOOK_SECONDS = 0.05
+MAX_LEAVING_SECONDS = 10.0
+_ENDS = frozenset({"done", "failed", "cancelled"})
+_PASSING = frozenset({"E402", "E409", "E414"})
+"""Codes of temporary problems of a store."""
+
+
+class Status(NamedTuple):
+    """How a run stands: what `Run.status()` returns.
+
+    >>> from solvent import service, submit, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> with submit(shout, {"text": "hi"}) as run:
+    ...     _ = run.wait()
+    ...     status = run.status()
+    >>> status.state, status.tasks, status.calls
+    ('done', {'upper': 'done'}, {'upper': 1})
+    """
+
+    run: str
+    """The name of the run."""
+    workflow: str
+    """The name of its workflow."""
+    state: str
+    """`running`, `waiting`, `done`, `failed`, `cancelled`; `stopped` or `interrupted` if its process left or died."""
+    tasks: dict[str, str]
+    """The state of each task."""
+    calls: dict[str, int]
+    """How often each task was called."""
+
+
+class HostedRun:
+    """A run that this process executes, in a thread of its own."""
+
+    def __init__(self, held: RecordedRun, run: EmbeddedRun, stop: Flag) -> None:
+        self.stop = stop
+        self.report: Report | None = None
+        self.error: BaseException | None = None
+        self._held = held
+        self._run = run
+        context = copy_context()
+        # It is no daemon: a script that ends early would lose the run without a word.
+        self._thread = Thread(target=context.run, args=(self._execute,), name=f"run {held.record.run}")
+
+    def start(self) -> Self:
+        """Begin."""
+        self._thread.start()
+        return self
+
+    def _execute(self) -> None:
+        try:
+            self.report = executed(self._held, self._run)
+        except BaseException as error:  # noqa: BLE001 - raised to those who wait
+            self.error = error
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self._held.record.run
+
+    @property
+    def errors(self) -> Mapping[str, BaseException]:
+        """The exceptions of its tasks."""
+        return self._run.execution.errors
+
+    def join(self, seconds: float | None = None) -> bool:
+        """Wait until it is over; return whether it is."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+
+def executed(held: RecordedRun | None, run: EmbeddedRun) -> Report:
+    """Execute a run here, recorded if it is `held`, and return its report."""
+    if held is None:
+        return run.run()
+    try:
+        return held.execute(run)
+    except BaseException as error:
+        held.give_up(error)
+        raise
+
+
+class Run:
+    """A run that was submitted, or found in a store.
+
+    It is looked at through its store, so it makes no difference who executes it. `with` closes it at the end, which
+    ends the agents that were started for it; runs in a store that is not temporary can be attached to again.
+
+    >>> from solvent import service, submit, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> with submit(shout, {"text": "hi"}) as run:
+    ...     print(run.wait().results, run.state)
+    {'upper': 'HI'} done
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        name: str,
+        *,
+        hosted: HostedRun | None = None,
+        agents: LocalAgents | None = None,
+        folder: TemporaryDirectory[str] | None = None,
+        watch: Callable[[Event], None] | None = None,
+        resume: Callable[..., tuple[HostedRun | None, LocalAgents | None, str]] | None = None,
+    ) -> None:
+        self.name = name
+        """Its name, by which `attach` and the command line find it."""
+        self._store = store
+        self._hosted = hosted
+        self._agents = agents
+        self._folder = folder
+        self._watch = watch
+        self._resume = resume
+
+    def __repr__(self) -> str:
+        return f"<run {self.name} in {self._store.url}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._stop()
+        self.close()
+
+    @property
+    def state(self) -> str:
+        """How it stands in a word; see `Status.state`."""
+        return state_of(self._store, self._record())
+
+    def status(self) -> Status:
+        """Return how it stands now."""
+        record = self._record()
+        view = view_of(self._store, record)
+        return Status(record.run, record.workflow, state_of(self._store, record), view.open_states, _calls(view))
+
+    def report(self) -> Report:
+        """Return its report; of a run that has not ended, what is known by now."""
+        if self._hosted is not None and self._hosted.report is not None:
+            return self._hosted.report
+        record = self._record()
+        return ended_report(self._store, record, self._workflow(record), view_of(self._store, record))
+
+    def wait(self, timeout: float | None = None, *, check: bool = True) -> Report:
+        """Wait until it has ended, and return its report.
+
+        Raises `RunFailed` if it did not succeed, unless `check` is false; `TimeoutError` after `timeout` seconds;
+        `RecordProblem` R411 if nobody executes it any more; `AgentProblem` A105 if all agents that were started for it
+        have ended and no others can go on. Ctrl-C ends what was started here for it; `resume` continues it.
+        """
+        return self.wait_until(Flag(), timeout, check=check)
+
+    def wait_until(self, stop: Flag, timeout: float | None = None, *, check: bool = True) -> Report:
+        """Wait as `wait` does, or until `stop` is set: then what was started here ends, and the run can be resumed."""
+        try:
+            for change in self._changes(stop, timeout):
+                if self._watch is not None and (event := event_of(change)) is not None:
+                    self._watch(event)
+        except TimeoutError:
+            raise
+        except BaseException:
+            self._stop()
+            raise
+        return self._ended(stop, check=check)
+
+    def _ended(self, stop: Flag, *, check: bool) -> Report:
+        hosted = self._hosted
+        if hosted is not None:
+            if stop.is_set():
+                hosted.stop.set()
+            hosted.join()
+            if hosted.error is not None:
+                raise hosted.error
+            assert hosted.report is not None
+            return succeeded(hosted.report, hosted.errors) if check else hosted.report
+        self._stop()
+        record = self._record()
+        if not record.has_ended and not stop.is_set():
+            raise _left(record)
+        report = self.report()
+        return succeeded(report) if check else report
+
+    def events(self, timeout: float | None = None) -> Iterator[Change]:
+        """Yield what happens, from the beginning of the run to its end, as it happens.
+
+        Each is one of the classes in `solvent.runs.projection`: `CallChanged` (`call`, `what`, `at`, `text`),
+        `TaskChanged` (`task`, `state`), `Adaptation`, `Signal`, `Taken`, `Stuck`, and in the end `Over` (`state`).
+
+        Raises as `wait` does, but not if the run fails.
+        """
+        yield from self._changes(Flag(), timeout)
+        if not self._record().has_ended and self._hosted is None:
+            raise _left(self._record())
+
+    def signal(self, name: str, value: Any = None, *, id: str = "") -> str:  # noqa: A002 - the word
+        """Send it a signal, and return the signal's id: one that comes twice by the same `id` is heard once.
+
+        It is kept until a task waits for it. Raises `RecordProblem` R409 if the run has ended, and `Misuse` H316 for a
+        signal that no task waits for, or whose value is no data.
+        """
+        return send_signal(self._store, self.name, name, value, id=id)
+
+    def cancel(self, timeout: float = MAX_LEAVING_SECONDS) -> None:
+        """End it for good: its calls are cancelled, and it cannot be resumed. Wait until its process has left it.
+
+        Raises `TimeoutError` if that takes longer than `timeout` seconds. One that has ended stays as it is.
+        """
+        holder = cancel_run(self._store, self._record(), timeout, why="by `Run.cancel`")
+        if self._hosted is not None and not self._hosted.join(timeout):
+            holder = this_process()
+        if holder is not None:
+            raise TimeoutError(f"{self.name} is cancelled; {holder} has not left it yet")
+
+    def resume(self, flow: Any = None, *, agents: int | None = None, take_over: bool = False) -> Self:
+        """Continue it, if it was stopped: answered calls are not repeated, those that were running are.
+
+        - `flow`: its workflow, unless it was submitted from here.
+        - `agents`: start so many agents for it; by default this process executes it, unless agents do.
+        - `take_over`: continue even if its original process may be alive, which notices and stops.
+
+        Raises `RecordProblem`: R404 if the workflow is not the same, R405 if its process is still there, R406 if it
+        cannot be resumed. A run that has ended stays as it is.
+        """
+        if not self._record().has_ended:
+            assert self._resume is not None
+            self._hosted, self._agents, self.name = self._resume(self, flow, agents, take_over)
+        return self
+
+    def close(self) -> None:
+        """Let go of it: wait if this process executes it, else end the agents that were started here for it."""
+        if self._hosted is not None:
+            self._hosted.join()
+        self._stop()
+        self._store.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    # ------------------------------------------------------------------------------------------------ inside
+
+    @property
+    def store(self) -> Store:
+        """The store that has it."""
+        return self._store
+
+    def _record(self) -> RunRecord:
+        return existing(self._store, self.name)
+
+    def _workflow(self, record: RunRecord) -> Workflow | None:
+        return workflow_of(self._store, record) if record.document else None
+
+    def _stop(self) -> None:
+        """End what was started here for it."""
+        if self._hosted is not None:
+            self._hosted.stop.set()
+        if self._agents is not None:
+            self._agents.stop()
+
+    def _changes(self, stop: Flag, timeout: float | None) -> Iterator[Change]:
+        """Yield what happens until the run has ended, nobody executes it any more, or it is to stop."""
+        until = None if timeout is None else time.monotonic() + timeout
+        record = self._record()
+        follower = Follower(self._store, record, self._workflow(record))
+        with self._store.watch([f"runs/{self.name}/", FINISHED]) as watch:
+            while not stop.is_set():
+                try:
+                    record = self._record()
+                    is_over = record.has_ended or self._is_left(record)
+                    yield from follower.news()
+                    if is_over:
+                        break
+                    if self._agents is not None:
+                        self._agents.look()
+                    watch.wait(WAIT_SECONDS)
+                except StoreError as error:
+                    # The run may go on meanwhile.
+                    if error.code not in _PASSING or error.is_lasting:
+                        raise
+                    time.sleep(WAIT_SECONDS)
+                if until is not None and time.monotonic() >= until:
+                    raise TimeoutError(f"{self.name} has not ended after {timeout:g} s")
+            if record.has_ended:
+                yield from follower.view.end(record)
+
+    def _is_left(self, record: RunRecord) -> bool:
+        """Return whether nobody executes it any more."""
+        if record.by_agents:
+            return False
+        if self._hosted is not None:
+            return self._hosted.join(0)
+        return status_of(self._store, record) != "running"
+
+
+def event_of(change: Change) -> Event | None:
+    """Return what has happened as `run(watch=...)` is told of it; nothing for what it is not told of."""
+    match change:
+        case CallChanged(call, "called") if not call.is_repeated:
+            return Event("started", call.task, call.began, within=call.within)
+        case CallChanged(call, what) if what in _ENDS:
+            return Event(what, call.task, call.ended or call.began, call.text, call.within)
+        case Waits(at, task, signal):
+            return Event("waits", task, at, signal)
+        case Signal(at, name):
+            return Event("signal", name, at)
+        case Adaptation(at, alternative, because, within=within):
+            return Event("adapted", because, at, alternative, within)
+    return None
+
+
+def ended_report(store: Store, record: RunRecord, workflow: Workflow | None, seen: RunView) -> Report:
+    """Return the report of a run that has ended; of one that was ended early, or not yet, what its journals contain."""
+    report = report_of(store, record, workflow) if workflow is not None or record.shards == 1 else None
+    if report is None:
+        report = Report(record.workflow, states=dict.fromkeys(seen.tasks, "waiting"), calls=_calls(seen))
+        for call in (one for one in seen.calls if not one.within):
+            report.states[call.task] = {"interrupted": "cancelled"}.get(call.state, call.state)
+        if record.state == "failed":
+            report.error = WorkflowFailed(
+                "A106", f"no agent could continue `{record.run}`: {record.why or 'for an unknown reason'}"
+            )
+    report.is_cancelled = report.is_cancelled or record.state == "cancelled"
+    report.seconds, report.called_again, report.inner = record.lasted, seen.called_again, seen.inner_reports()
+    report.timings = {name: one for name, one in seen.timings.items() if name in report.states}
+    return report
+
+
+def cancel_run(store: Store, record: RunRecord, seconds: float, *, why: str) -> Holder | None:
+    """End a run for good, and wait so long until its process has left it; return the process if it has not."""
+    if not record.has_ended:
+        end(store, record.run, "cancelled", why)
+    until = time.monotonic() + seconds
+    while (holder := _still_there(store, record)) is not None and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    return holder
+
+
+def _still_there(store: Store, record: RunRecord) -> Holder | None:
+    """Return the process that has not left a run yet, if it is not one of agents: these find out by themselves."""
+    holder = None if record.by_agents else holder_of(store, record.run)
+    return None if holder is None or is_there(holder) is False else holder
+
+
+def _calls(view: RunView) -> dict[str, int]:
+    found = dict[str, int]()
+    for call in (one for one in view.calls if not one.within):
+        found[call.task] = found.get(call.task, 0) + (not call.is_repeated)
+    return found
+
+
+def _left(record: RunRecord) -> RecordProblem:
+    said = f"nobody executes the run `{record.run}` any more, and it has not ended"
+    return RecordProblem("R411", said, hint=f"`run.resume(flow)` or `solvent resume {record.run}` continues it")
+
+
+__all__ = ["HostedRun", "Run", "Status", "cancel_run", "ended_report", "event_of", "executed"]
