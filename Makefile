@@ -96,6 +96,7 @@ bench-workflow: $(VENV)/.installed  ## compare workflows with Parsl, Dask and Ra
 
 bench-records: $(VENV)/.installed  ## see what it costs that a run of a workflow is recorded
 	@$(BIN)/python -m bench.recording.overhead
+	@$(BIN)/python -m bench.recording.update
 
 bench-patterns: $(VENV)/.installed  ## see how patterns grow with the number of branches
 	@$(BIN)/python -m bench.patterns

@@ -297,8 +297,8 @@ class RecordProblem(SolventError):
 
     def __init__(self, code: str, message: str, *, hint: str = "") -> None:
         super().__init__(code, message, hint=hint)
-        # A run that is not there, or a name that it cannot have, is what was asked for wrongly.
-        if code in ("R401", "R408"):
+        # A run or a task that is not there, or a name that it cannot have, is what was asked for wrongly.
+        if code in ("R401", "R408", "R410"):
             self.exit_code = 2
 
 

@@ -31,6 +31,7 @@ BENCHMARKS = {
     "bench.protocols.simulator": "discrete",
     "bench.protocols.token": "Solvent, a ring",
     "bench.recording.overhead": "on disk",
+    "bench.recording.update": "replay",
     "bench.rules": "rules",
     "bench.store.appends": "SQLite store",
     "bench.startup": "solvent run",

@@ -15,7 +15,7 @@ import pytest
 
 from solvent.store import open_store
 from tests.cli.command import arguments, environment, solvent
-from tests.cli.records import FLOW, OWN, calls, go, hanging, killed, make
+from tests.cli.records import FLOW, calls, go, hanging, killed, make
 from tests.live.record_storm import MAX_SECONDS, finish, start
 
 if TYPE_CHECKING:
@@ -271,18 +271,17 @@ def test_of_two_resumptions_at_once_one_goes_on(folder: Path) -> None:
     assert calls(folder) == ["one", "hang", "hang", "add"]
 
 
-def test_a_changed_workflow_is_not_resumed(folder: Path) -> None:
-    """What is recorded fits the workflow as it was, wherever that is now; what its functions do may change."""
+def test_a_changed_workflow_is_resumed_with_what_it_still_has(folder: Path) -> None:
+    """Its file must be found, wherever that is now; only what has changed, and what rests on it, is called again."""
     killed(folder, *STORE)
     (folder / "flow.yaml").rename(folder / "old.yaml")
     gone = solvent("resume", "r", *STORE, cwd=folder)
     assert (gone.code, "error[R404]: the workflow of the run `r` is gone" in gone.err) == (1, True)
+    go(folder)
     make(folder, FLOW.replace("from: second", "from: first"))
     changed = solvent("resume", "r", *STORE, cwd=folder)
-    assert (changed.code, "error[R404]: flow.yaml has changed since the run `r` began" in changed.err) == (1, True)
-    go(folder)
-    (folder / "own.py").write_text(OWN.replace("number + 1", "number + 10"), encoding="utf-8")
-    assert solvent("resume", "r", "--file", "old.yaml", *STORE, cwd=folder).out == "third: 21\n"
+    assert (changed.code, changed.out) == (0, "second: 2\nthird: 2\n")
+    assert "r continues as version 2: 1 kept," in changed.err
 
 
 def test_runs_are_found_by_name(folder: Path) -> None:

@@ -121,7 +121,7 @@ def test_watching_may_be_stopped(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_lost_with_its_agents_goes_on(tmp_path: Path) -> None:
-    """Calls may not be lost, and are: the run has failed. When it is resumed only they are made again."""
+    """Calls may not be lost, and are: the run has failed. When they are retried only they are made again."""
     put_flow(tmp_path, FLOW.replace('"own:gate"', '"own:gate", max_lost: 0'))
     again = ("resume", "r1", *STORE, *AGENTS[:4], "--file", "flow.yaml")
     with Command("run", "flow.yaml", *AGENTS, *STORE, "--name", "r1", cwd=tmp_path) as launcher:
@@ -132,10 +132,10 @@ def test_a_run_that_was_lost_with_its_agents_goes_on(tmp_path: Path) -> None:
     assert (failed.code, failed.out) == (1, "")
     assert "task `held` was lost: it was out when its agent died" in failed.err
     (tmp_path / "open").touch()
-    result = solvent(*again, cwd=tmp_path)
+    result = solvent(*again, "--retry-failed", cwd=tmp_path)
     assert (result.code, result.out) == (0, "sum: 17\n")
+    assert "r1 continues as version 2: 2 kept, 2 run again, 0 new, 0 gone" in result.err
     assert calls(tmp_path) == sorted([*DONE, "gate", "gate"])
-    assert "it continues as r1-" in solvent("status", "r1", *STORE, cwd=tmp_path).out
 
 
 def test_a_name_that_is_taken_is_told_with_where_to_look(tmp_path: Path) -> None:

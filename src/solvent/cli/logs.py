@@ -8,8 +8,9 @@ from solvent.cli.arguments import add_format, add_store, parser_for
 from solvent.cli.records import add_run, local_time, named_or_latest, open_records
 from solvent.cli.render import shortened, write, write_json
 from solvent.errors import Misuse, nearest
-from solvent.runs.projection import Adaptation, CallChanged, Follower, Over, Signal, Taken, Waits
+from solvent.runs.projection import Adaptation, CallChanged, Continued, Follower, Over, Signal, Taken, Waits
 from solvent.runs.registry import task_names
+from solvent.runs.report import said_counts
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -92,6 +93,8 @@ def _line(change: Change) -> Iterator[Line]:
             output = call.output if what in {"attempted", "failed"} else ""
             is_again = what == "called" and call.is_repeated
             yield Line(at, what, call.call, call.task, text, attempts, is_again=is_again, output=output)
+        case Continued(at, version, kept, again, new, gone):
+            yield Line(at, "version", str(version), text=said_counts(kept, again, new, gone))
         case Taken(at, agent, shard, is_again):
             yield Line(at, "taken", agent, is_again=is_again, shard=shard)
         case Signal(at, name):
@@ -115,6 +118,7 @@ def _write(one: Line, created: float) -> None:
         "attempted": f"{one.what} failed, to be retried",
         "signal": f"signal {one.what}",
         "waits": f"{one.task} waits for the signal {one.what}",
+        "version": f"version {one.what}",
         "adapted": f"{one.what} takes over",
         "ended": f"the run is {one.what}",
     }.get(one.kind, f"{one.what} {one.kind}")

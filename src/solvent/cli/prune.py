@@ -95,12 +95,7 @@ def _chosen(store: Store, options: Namespace) -> list[EndedRun]:
             said = f"the run `{name}` has not ended" if is_there else f"there is no run `{name}` in {store.url}"
             hint = f"end it first: `solvent cancel {name}`" if is_there else "`solvent status` lists all runs"
             raise RecordProblem("R401", said, hint=hint)
-    wanted = [by_name[name] for name in dict.fromkeys(options.runs)]
-    for one in ended:
-        if one.successor in options.runs and one.run not in options.runs:
-            said = f"the run `{one.successor}` continues `{one.run}`"
-            raise Misuse("H313", said, hint=f"remove both: solvent prune {one.run} {one.successor}")
-    return wanted
+    return [by_name[name] for name in dict.fromkeys(options.runs)]
 
 
 def _list(runs: list[EndedRun]) -> None:

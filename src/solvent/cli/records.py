@@ -138,8 +138,8 @@ def named_or_latest(store: Store, name: str | None) -> RunRecord:
     return find(store, name) if name else latest(store)
 
 
-def load_recorded(record: RunRecord, file: str | None) -> Workflow:
-    """Load the workflow of a run, in the folder of the run, and check that it has not changed."""
+def load_recorded(record: RunRecord, file: str | None, *, may_change: bool = False) -> Workflow:
+    """Load the workflow of a run, in the folder of the run, and check that it has not changed, unless it may."""
     import msgspec
 
     from solvent.cli.workflows import load_sound
@@ -157,7 +157,7 @@ def load_recorded(record: RunRecord, file: str | None) -> Workflow:
         raise RecordProblem("R404", said, hint="name its file: --file WORKFLOW")
     # A workflow may have its name from its file.
     workflow = msgspec.structs.replace(load_sound(given, scale=record.options.scale).workflow, name=record.workflow)
-    if digest_of(workflow) != record.digest:
+    if not may_change and digest_of(workflow) != record.digest:
         said = f"{given} has changed since the run `{record.run}` began, and its record does not fit it"
         hint = "restore the file (or name a copy: --file WORKFLOW), or run it anew"
         raise RecordProblem("R404", said, hint=hint)
@@ -241,9 +241,7 @@ def record_as_json(store: Store, record: RunRecord) -> dict[str, Any]:
         found["ended"] = record.ended
     if record.why:
         found["text"] = record.why
-    if record.successor:
-        found["successor"] = record.successor
-    holder = None if record.by_agents or record.has_ended else holder_of(store, record.run)
+    holder = None if record.by_agents or record.has_ended else holder_of(store, record)
     if holder is not None:
         found["holder"] = {"host": holder.host, "process": holder.process}
     if record.hindrance:

@@ -1,13 +1,18 @@
-"""`solvent resume`: continue a run of a workflow that was stopped, from its record.
+"""`solvent resume`: continue a run of a workflow that was stopped or has ended, from its record.
 
-Answered calls are not repeated; calls that were running when the process died are.
+Answered calls are not repeated; calls that were running when the process died are. Where the workflow has changed, or
+calls are to be made again although they were answered, the run gets a further version (see `runs.versions`).
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from solvent.cli.agent_runs import tell_end
 from solvent.cli.arguments import (
@@ -21,18 +26,23 @@ from solvent.cli.arguments import (
     parser_for,
 )
 from solvent.cli.records import add_run, load_recorded, open_records, place_of
+from solvent.cli.render import write
 from solvent.cli.run_agents import resume_by_agents
 from solvent.cli.run_workflow import execute
-from solvent.cli.workflows import add_scale, folder_of, refuse
+from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
+from solvent.errors import RecordProblem
+from solvent.runs.agents.offers import Offers, refuse_code
+from solvent.runs.agents.submission import refuse_what_agents_cannot
 from solvent.runs.holders import is_left
-from solvent.runs.recorded_run import resume
-from solvent.runs.registry import find, inputs_of, latest, signals_of
+from solvent.runs.recorded_run import held_still, resume
+from solvent.runs.registry import digest_of, find, inputs_of, latest, signals_of, workflow_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
+    from solvent.workflows.model import Workflow
 
 
 def main(arguments: list[str]) -> int:
@@ -42,6 +52,7 @@ def main(arguments: list[str]) -> int:
         record = find(store, options.run) if options.run else latest(store, partial(is_left, store))
         if record.folder:
             refuse(options, ("scale",), "cannot be changed: this run keeps its scale")
+        record = _continued(store, record, options)
         if options.agents and record.folder and not record.has_ended:
             record = _with_agents(store, record, options)
         if record.by_agents:
@@ -60,10 +71,18 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
-    says = "Continue a run of a workflow that was stopped: by Ctrl-C, a limit, a crash or a power cut."
-    parser = parser_for("resume", says, example="solvent resume\n  solvent resume pipeline-7k3q")
+    says = (
+        "Continue a run of a workflow that was stopped, by Ctrl-C, a limit, a crash or a power cut, or that has ended. "
+        "Calls whose task, arguments and code are unchanged keep their answers."
+    )
+    example = "solvent resume\n  solvent resume pipeline-7k3q --retry-failed"
+    parser = parser_for("resume", says, example=example)
     add_run(parser, default="the latest that was stopped")
-    parser.add_argument("--file", metavar="WORKFLOW", help="the file of the workflow, if it was moved")
+    parser.add_argument(
+        "--file", metavar="WORKFLOW", help="the file of the workflow, if it was moved or is another one"
+    )
+    parser.add_argument("--retry-failed", action="store_true", help="make calls again that have failed")
+    parser.add_argument("--from", dest="since", metavar="TASK", help="run this task again, and all after it")
     says = "continue even if the original process may be alive; that process will notice and stop"
     parser.add_argument("--take-over", action="store_true", help=says)
     add_agents(parser)
@@ -77,6 +96,59 @@ def parser() -> ArgumentParser:
     add_store(parser)
     add_format(parser)
     return parser
+
+
+def _continued(store: Store, record: RunRecord, options: Namespace) -> RunRecord:
+    """Return the record of the version that is to be continued: a new one, if anything is to be otherwise."""
+    from contextlib import nullcontext
+
+    from solvent.runs.projection import view_of
+    from solvent.runs.versions import apply, plan_update, tasks_from
+
+    is_asked = options.retry_failed or options.since is not None
+    if not is_asked and (record.has_ended or record.by_agents) and not (record.has_ended and options.file):
+        return record
+    if record.by_agents and not record.has_ended:
+        hint = f"change it while it runs: `solvent update {record.run}`"
+        raise RecordProblem("R405", f"the run `{record.run}` is still going on, at agents", hint=hint)
+    workflow, knows_code = _workflow_now(store, record, options)
+    if not is_asked and not options.file and digest_of(workflow) == record.digest:
+        return record
+    states = view_of(store, record).states if options.retry_failed else {}
+    retried = {name for name, state in states.items() if state == "failed"}
+    reopened = set() if options.since is None else tasks_from(workflow, options.since)
+    folder = folder_of(options.file or record.file)
+    still = nullcontext() if record.has_ended else held_still(store, record, takes_over=options.take_over)
+    with still:
+        update = plan_update(
+            store, record, workflow, reopened=reopened, retried=retried, folder=folder, knows_code=knows_code
+        )
+        if not update.is_changed:
+            if record.has_ended:
+                write(f"nothing to do: {update}", to=sys.stderr)
+            return record
+        if options.file and record.folder:
+            changed = msgspec.structs.replace(update.record, file=options.file, folder=os.getcwd())  # noqa: PTH109
+            update = update._replace(record=changed)
+        after = apply(store, update)
+    write((after.run, "bold"), f" continues as version {after.version}: {update}", to=sys.stderr)
+    return after
+
+
+def _workflow_now(store: Store, record: RunRecord, options: Namespace) -> tuple[Workflow, bool]:
+    """Return the workflow with which a run is to continue, and whether the code of its services is known here."""
+    if not record.by_agents:
+        # The file may be in another folder than this one.
+        options.store = place_of(options)
+        return load_recorded(record, options.file, may_change=True), True
+    if options.file:
+        loaded = load_sound(options.file, scale=options.scale).workflow
+        workflow = msgspec.structs.replace(loaded, name=record.workflow)
+        refuse_what_agents_cannot(workflow)
+        return workflow, True
+    workflow = workflow_of(store, record)
+    refuse_code(record.run, workflow, Offers({}), command="resume")
+    return workflow, False
 
 
 def _with_agents(store: Store, record: RunRecord, options: Namespace) -> RunRecord:

@@ -99,27 +99,20 @@ def _tell(run: str, options: Namespace, *, is_stopped: bool) -> None:
 
 def resume_by_agents(store: Store, record: RunRecord, options: Namespace) -> int:
     """Watch a run of agents again, with new agents if the options ask for some."""
-    from solvent.runs.agents.offers import Offers
-    from solvent.runs.agents.reviving import announce, lost_tasks, revive
-    from solvent.runs.registry import existing
+    from solvent.runs.registry import tell_agents
 
     refuse(options, _ALONE_RESUMED, "cannot be used here: agents execute this run")
-    while record.successor:
-        announce(store, record, record.successor)
-        record = existing(store, record.successor)
-    run, tasks = record.run, lost_tasks(store, record)
-    if record.has_ended and not tasks:
+    if record.has_ended:
         return tell_end(store, record, options)
     if options.agents:
         if not options.file:
             hint = "--file WORKFLOW: an agent offers the services of a file"
             raise AgentProblem("A103", "the agents have no services to offer", hint=hint)
     else:
-        refuse_without_agents(store, run)
+        refuse_without_agents(store, record.run)
     # Problems with services are shown here, and not in the logs of agents.
-    offers = offers_from([options.file], scale=options.scale) if options.file else Offers({})
-    if record.has_ended:
-        run = revive(store, record, tasks, offers)
-        said = f"agents died during calls of {record.run}, more often than is allowed; it continues as "
-        write(said, (run, "bold"), to=sys.stderr)
-    return watch_with_agents(store, run, options)
+    if options.file:
+        offers_from([options.file], scale=options.scale)
+    # Whoever made this version of it may have died before agents were told.
+    tell_agents(store, record)
+    return watch_with_agents(store, record.run, options)

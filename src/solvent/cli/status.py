@@ -210,7 +210,7 @@ def _show(store: Store, record: RunRecord, options: Namespace) -> None:
     write((record.run, "bold"), ": ", (seen.state, _STYLES.get(seen.state, "")), f"{why}, {how}")
     write(f"began {local_time(record.created)}" + (f", ended {local_time(record.ended)}" if record.ended else ""))
     if seen.state == "running" and not record.by_agents:
-        write(f"{holder_of(store, record.run)} runs it")
+        write(f"{holder_of(store, record)} runs it")
     _write_counts(seen)
     _write_tasks(seen.states)
     for wait in seen.view.waits:
@@ -218,8 +218,6 @@ def _show(store: Store, record: RunRecord, options: Namespace) -> None:
         write((_said_wait(wait), "bold yellow"), ": ", (how, "bold"))
     for one in seen.failures:
         write((f"task `{one.task}` failed: ", "bold red"), f"{one.kind}: {shortened(one.cause)}")
-    if record.successor:
-        write("it continues as ", (record.successor, "bold"))
     if record.by_agents and not record.has_ended:
         _write_shards(seen)
         write_agents(seen.agents)

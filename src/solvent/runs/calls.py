@@ -274,6 +274,8 @@ class Calls:
         self.awaited: OpenCall | None = None
         #: Those of them that have failed this time: not noted while what the past has may rest on their answers.
         self.failed_again: list[Answer] = []
+        #: Those that were planned since somebody has looked, if anybody looks.
+        self.fresh: list[OpenCall] | None = None
         self.answers = answers
         self._journal = journal
         self.room = room
@@ -325,6 +327,13 @@ class Calls:
         call.key = key if count == 1 else f"{key}#{count}"
         self._add(call)
         self._planned[call.key] = call
+        if self.fresh is not None:
+            self.fresh.append(call)
+
+    @property
+    def plans(self) -> list[OpenCall]:
+        """The calls that are planned, and do not wait to be made yet."""
+        return [*self._planned.values()]
 
     def _add(self, call: OpenCall) -> None:
         within = call.instance.within
@@ -444,7 +453,7 @@ class Calls:
             self._journal.defined(nested.definition, nested.defined)
             call.opens = opens = self.path(call)
             definition = nested.definition
-        arguments, code = self.digests(call) if attempt == 1 else (b"", b"")
+        arguments, code = (self.arguments_digest(call), self.code_of(call)) if attempt == 1 else (b"", b"")
         self._journal.started(
             CallStarted(
                 call.key,
@@ -453,6 +462,7 @@ class Calls:
                 attempt,
                 arguments,
                 code,
+                name=self._journal.name_noted(call.key) if attempt == 1 else "",
                 within=within,
                 opens=opens,
                 definition=definition,
@@ -477,22 +487,27 @@ class Calls:
             failed = journal.attempts[key] - journal.losses.get(key, 0) if self._is_shared else 0
             call.allowance = Allowance(max(1, policy.retries + 1 - failed), call.try_again)
         is_repeated, since = journal.begun.get(key, 0) > 0, journal.began.get(key, 0.0)
-        call.identity = CallIdentity(journal.run, call.task, f"{journal.run}/{key}", is_repeated, since)
+        call.identity = CallIdentity(journal.run, call.task, journal.name_of(key), is_repeated, since)
 
-    def digests(self, call: OpenCall) -> tuple[bytes, bytes]:
-        """Return the digests of a call's arguments and of the code of its service: equal ones may share an answer."""
+    def code_of(self, call: OpenCall) -> bytes:
+        """Return the hash of the code of a call's service; no bytes where it cannot be said."""
         service = call.instance.services.get(call.request.service)
         code = self._codes.get(id(service))
         if code is None:
             code = self._codes[id(service)] = b"" if service is None else code_hash(service, call.instance.folder)
+        return code
+
+    @staticmethod
+    def arguments_digest(call: OpenCall) -> bytes:
+        """Return the digest of a call's arguments; no bytes where they are not data."""
         try:
             data = codec.pieces([_plain(one) for one in call.request.arguments])
         except codec.Unrecordable:
-            return b"", code
+            return b""
         digest = blake2b(digest_size=DIGEST_BYTES)
         for piece in (data,) if isinstance(data, bytes) else data:
             digest.update(piece)
-        return digest.digest(), code
+        return digest.digest()
 
     def begin(self) -> None:
         """Make those that are ready: the journal has them."""

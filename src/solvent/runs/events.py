@@ -15,6 +15,7 @@ nobody for them. *Derived* events follow from inputs, and are derived again. *Fa
     WorkflowDefined fact    a sub-workflow is called for the first time in this journal, and this is what it is
     WorkflowClosed derived  a sub-workflow has ended, and how its tasks are
     ShardClosed   derived   nothing more can happen in the shard, and how its tasks are
+    Resumed       fact      a further version of the run begins here; what is before was kept
     Ended         fact      nothing more can happen
 
 A call of a sub-workflow *opens* it: what happens inside has the path under which it was opened as `within`, and the
@@ -205,6 +206,17 @@ class ShardClosed(Event, frozen=True, gc=False):
     error: str = ""
 
 
+class Resumed(Event, frozen=True, gc=False):
+    """A further version of the run continues it: how many calls keep their answers, and what becomes of the others."""
+
+    version: int
+    at: float
+    kept: int
+    again: int
+    new: int
+    gone: int
+
+
 class Ended(Event, frozen=True, gc=False):
     """Nothing more can happen: the run is over."""
 
@@ -232,6 +244,7 @@ AnyEvent: TypeAlias = (
     | WorkflowDefined
     | WorkflowClosed
     | ShardClosed
+    | Resumed
     | Ended
 )
 _ENCODE = encoder()
@@ -264,6 +277,6 @@ def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
 
 __all__ = [
     "Adapted", "AnyEvent", "CallAnswered", "CallFailed", "CallLost", "CallStarted", "Ended", "Event",
-    "MessagesReceived", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived", "WorkflowClosed",
+    "MessagesReceived", "Resumed", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived", "WorkflowClosed",
     "WorkflowDefined", "decode", "encode", "is_in_blob",
 ]  # fmt: skip

@@ -26,7 +26,7 @@ import msgspec
 
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.journal import StoredJournal
-from solvent.runs.registry import journal_of, key_of, record_of
+from solvent.runs.registry import journal_of, key_of, record_of, run_at
 from solvent.store.leases import AGENTS, Lease, heartbeat_from_value, holder_from_entry
 
 if TYPE_CHECKING:
@@ -86,17 +86,17 @@ def process_of(store: Store, agent: str) -> Holder | None:
         return None
 
 
-def holder_of(store: Store, run: str) -> Holder | None:
+def holder_of(store: Store, record: RunRecord) -> Holder | None:
     """Return the process that has the first shard of a run, the only one where no agents run it; nothing if none has.
 
     One that died is returned as well, unless another has said so since.
     """
-    agent = _agent_of(store, run)
+    agent = _agent_of(store, record)
     return process_of(store, agent) if agent else None
 
 
-def _agent_of(store: Store, run: str) -> str:
-    entry = store.get(key_of(run, "lease", 0))
+def _agent_of(store: Store, record: RunRecord) -> str:
+    entry = store.get(key_of(record.place, "lease", 0))
     try:
         return "" if entry is None else holder_from_entry(entry).agent
     except StoreError:
@@ -111,7 +111,7 @@ def status_of(store: Store, record: RunRecord) -> str:
     """
     if record.has_ended or record.by_agents:
         return record.state
-    agent = _agent_of(store, record.run)
+    agent = _agent_of(store, record)
     if not agent:
         return "running" if _is_beginning(store, record) else "stopped"
     process = process_of(store, agent)
@@ -122,7 +122,7 @@ def is_left(store: Store, record: RunRecord) -> bool:
     """Return whether somebody may continue a run: it has not ended, and no process that is there has it."""
     if record.has_ended:
         return False
-    holder = None if record.by_agents else holder_of(store, record.run)
+    holder = None if record.by_agents else holder_of(store, record)
     if holder is None:
         return record.by_agents or not _is_beginning(store, record)
     return not is_there(holder)
@@ -130,7 +130,7 @@ def is_left(store: Store, record: RunRecord) -> bool:
 
 def _is_beginning(store: Store, record: RunRecord) -> bool:
     """Return whether a run was made just now, by a process that has yet to take its lease."""
-    return record.lasted < BEGINNING_SECONDS and store.get(key_of(record.run, "lease", 0)) is None
+    return record.lasted < BEGINNING_SECONDS and store.get(key_of(record.place, "lease", 0)) is None
 
 
 def _among() -> str:
@@ -171,20 +171,12 @@ def _started_by_ps(process: int) -> str | None:
 class HostedShard:
     """A shard of a recorded run that this process has; for one thread."""
 
-    def __init__(self, store: Store, run: str, number: int, agent: str, *, origin: str = "") -> None:
-        """Name the shard; `origin` is the run that this one continues: calls have the names that they had there."""
-        self.journal = StoredJournal(store, journal_of(run, number), agent)
-        self.journal.run = origin or run
+    def __init__(self, store: Store, record: RunRecord, number: int, agent: str) -> None:
+        self.journal = StoredJournal(store, journal_of(record.place, number), agent, version=record.version)
         # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
-        self._lease = Lease(store, key_of(run, "lease", number), agent)
-        self._number = number
+        self._lease = Lease(store, key_of(record.place, "lease", number), agent)
         #: The epoch in which it is here.
         self.epoch = 0
-
-    def rename(self, run: str) -> None:
-        """Be a shard of another run, before it is taken."""
-        self.journal.rename(journal_of(run, self._number))
-        self._lease.key = key_of(run, "lease", self._number)
 
     def take(self, presumption: Presumption) -> bool:
         """Take the lease, if nobody has it or who has it is presumed dead; return whether it was taken."""
@@ -212,9 +204,9 @@ class HostedShard:
         self._lease.release()
 
 
-def damaged_lease(run: str, shard: int, error: StoreError) -> RecordProblem:
+def damaged_lease(place: str, shard: int, error: StoreError) -> RecordProblem:
     """Say that the key which tells who has a shard does not read, and what to do: no agent takes a shard by guess."""
-    key = key_of(run, "lease", shard)
+    key, run = key_of(place, "lease", shard), run_at(place)
     said = f"the lease `{key}` is damaged, and no agent can take shard {shard} of {run}: {error.message}"
     hint = (
         f"delete this key, in Python by `solvent.store.open_store(STORE).delete({key!r})`: agents then go on from "
@@ -236,11 +228,13 @@ def ask_to_stop(store: Store, agent: str) -> None:
 class Stopper:
     """Looks whether an agent is asked to end, or a run is over after which it is to; a thread, while in its context."""
 
-    def __init__(self, store: Store, agent: str, stop: Callable[[], None], *, until: str = "") -> None:
+    def __init__(self, store: Store, agent: str, stop: Callable[[], None], *, until: str = "", place: str = "") -> None:
+        """Look whether the run `until` is over, or, if a `place` is given, another version of it counts."""
         self._store = store
         self._key = STOPS + agent
         self._stop = stop
         self._until = until
+        self._place = place
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="stopper", daemon=True)
 
@@ -261,7 +255,9 @@ class Stopper:
                 is_time = self._store.get(self._key) is not None
                 if not is_time and self._until:
                     record = record_of(self._store, self._until)
-                    is_time = record is not None and record.has_ended
+                    is_time = record is not None and (
+                        record.has_ended or (bool(self._place) and record.place != self._place)
+                    )
             except (StoreError, RecordProblem):
                 # The store is away, or the record damaged; the agent itself finds that out.
                 continue

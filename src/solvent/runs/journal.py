@@ -90,6 +90,12 @@ class Journal(Protocol):
     def note(self, event: Event, /) -> None:
         """Write something down; it counts from the next `commit` on."""
 
+    def name_of(self, call: str, /) -> str:
+        """Return what the service of a call knows it by."""
+
+    def name_noted(self, call: str, /) -> str:
+        """Return what the service of a call knows it by, if that is noted with it."""
+
     def started(self, event: CallStarted, /) -> None:
         """Note that a call, or a further attempt of it, is about to be made."""
 
@@ -140,11 +146,14 @@ class StoredJournal:
 
     is_kept = True
 
-    def __init__(self, store: Store, log: str, agent: str, *, is_read_only: bool = False) -> None:
+    def __init__(self, store: Store, log: str, agent: str, *, version: int = 1, is_read_only: bool = False) -> None:
         self.store = store
         self.agent = agent
-        self.run = ""
-        self.rename(log)
+        self.log = log
+        #: The name of the run: a log of it is `runs/RUN/...`.
+        self.run = log.split("/")[1] if log.startswith("runs/") else log
+        self._version = version
+        self._names: dict[str, str] = {}
         self.past = deque[events.AnyEvent]()
         self.last_inputs = 0
         self.starts = deque[tuple[int, str]]()
@@ -172,12 +181,6 @@ class StoredJournal:
         self._last = 0
         self._room = store.max_record_bytes // 2
 
-    def rename(self, log: str) -> None:
-        """Be another log, before it is opened."""
-        self.log = log
-        #: The name of the run: a log of it is `runs/RUN/...`.
-        self.run = log.split("/")[1] if log.startswith("runs/") else log
-
     def open(self, epoch: int = 0, *, since: Collection[int] = ()) -> None:
         """Read what was done, and continue from here; raise `RecordProblem` R402 if that was done in a later epoch.
 
@@ -189,7 +192,7 @@ class StoredJournal:
         for position, event in read_journal(self.store, self.log):
             self._last = position
             self._count(event)
-            is_input = _is_input(event) and not self._is_lost(event)
+            is_fed = is_input(event) and not self._is_lost(event)
             if isinstance(event, ShardTaken):
                 epoch_before = max(epoch_before, event.epoch)
             elif isinstance(event, Adapted):
@@ -200,14 +203,14 @@ class StoredJournal:
                 self.waits = event.waits
             elif isinstance(event, CallStarted) and event.attempt == 1:
                 self.starts.append((len(self.past), event.call))
-            if isinstance(event, CallFailed) and is_input and event.call in discarded:
+            if isinstance(event, CallFailed) and is_fed and event.call in discarded:
                 # It was made again, and failed in the place of its answer.
                 self.past[discarded.pop(event.call)] = event
                 continue
             # Who notes a call, or takes an input, has said before what followed from the records before.
-            if position != last_at and (is_input or isinstance(event, CallStarted)):
+            if position != last_at and (is_fed or isinstance(event, CallStarted)):
                 last_at, self.last_inputs = position, 0
-            if is_input:
+            if is_fed:
                 if isinstance(event, CallAnswered) and event.is_discarded:
                     discarded[event.call] = len(self.past)
                 self.past.append(event)
@@ -228,7 +231,9 @@ class StoredJournal:
     def _count(self, event: AnyEvent) -> None:
         """Count calls."""
         match event:
-            case CallStarted(call, at=at, attempt=attempt):
+            case CallStarted(call, at=at, attempt=attempt, name=name):
+                if name:
+                    self._names[call] = name
                 self.begun[call] += attempt == 1
                 self.began.setdefault(call, at)
                 self.attempts[call] += 1
@@ -275,6 +280,17 @@ class StoredJournal:
     def note(self, event: Event) -> None:
         """Write something down; it counts from the next `commit` on."""
         self._pending.append(event)
+
+    def name_of(self, call: str) -> str:
+        """Return what the service of a call knows it by.
+
+        Where a call of this name may have been another one in an earlier version, this version is a part of the name.
+        """
+        return self._names.get(call) or name_in(self.run, call, self._version)
+
+    def name_noted(self, call: str) -> str:
+        """Return what the service of a call knows it by, if that is noted with it."""
+        return self._names.get(call, "")
 
     def started(self, event: CallStarted) -> None:
         """Note that a call, or a further attempt of it, is about to be made."""
@@ -420,6 +436,14 @@ class MemoryJournal:
     def withdraw(self, _call: str) -> None:
         """Keep nothing."""
 
+    def name_of(self, call: str) -> str:
+        """Return its name."""
+        return call
+
+    def name_noted(self, _call: str) -> str:
+        """Return nothing."""
+        return ""
+
     def started(self, _event: CallStarted) -> None:
         """Keep nothing."""
 
@@ -465,7 +489,12 @@ class MemoryJournal:
         return True
 
 
-def _is_input(event: AnyEvent) -> bool:
+def name_in(run: str, call: str, version: int) -> str:
+    """Return what the service of a call knows it by that was begun in a version of a run."""
+    return f"{run}/{call}" if version == 1 else f"{run}/{call}@{version}"
+
+
+def is_input(event: AnyEvent) -> bool:
     """Return whether what follows in the run depends on an event."""
     if isinstance(event, CallFailed):
         return event.is_last

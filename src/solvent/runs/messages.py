@@ -16,7 +16,7 @@ import msgspec
 from solvent.errors import RecordProblem
 from solvent.lang.molecule import Symbol
 from solvent.runs.kept import MIN_BLOB_BYTES, Kept
-from solvent.runs.registry import messages_of
+from solvent.runs.registry import messages_of, run_at
 from solvent.store import Append
 from solvent.values import codec
 from solvent.values.encoding import encoder, whole
@@ -163,8 +163,8 @@ def molecule_from(encoded: Encoded, store: Store) -> Molecule:
 class Mailbox:
     """The messages of one shard of a run; `shard_of` says at which shard each task is."""
 
-    def __init__(self, store: Store, run: str, shard: int, shard_of: Mapping[Molecule, int]) -> None:
-        self.run = run
+    def __init__(self, store: Store, place: str, shard: int, shard_of: Mapping[Molecule, int]) -> None:
+        self.run = run_at(place)
         self.shard = shard
         #: How many molecules were sent to each shard, and heard of each.
         self.sent: Counter[int] = Counter()
@@ -174,7 +174,7 @@ class Mailbox:
         #: The signals among the messages that were taken.
         self.signals: list[SentSignal] = []
         self.store = store
-        self._log = messages_of(run)
+        self._log = messages_of(place)
         self._shard_of = shard_of
         self._writer = Writer(store)
         self._outgoing: dict[int, list[Encoded]] = {}

@@ -23,6 +23,7 @@ from solvent.runs.events import (
     CallLost,
     CallStarted,
     Ended,
+    Resumed,
     ShardClosed,
     ShardTaken,
     ShardWaits,
@@ -163,6 +164,17 @@ class Opened(NamedTuple):
     tasks: tuple[str, ...]
 
 
+class Continued(NamedTuple):
+    """A further version of the run begins: how many calls keep their answers, and what becomes of the others."""
+
+    at: float
+    version: int
+    kept: int
+    again: int
+    new: int
+    gone: int
+
+
 class Stuck(NamedTuple):
     """Tasks wait, and nothing more can happen."""
 
@@ -177,7 +189,7 @@ class Over(NamedTuple):
     why: str = ""
 
 
-Change: TypeAlias = TaskChanged | CallChanged | Taken | Signal | Waits | Adaptation | Opened | Stuck | Over
+Change: TypeAlias = TaskChanged | CallChanged | Taken | Signal | Waits | Adaptation | Opened | Continued | Stuck | Over
 
 
 class RunView:
@@ -239,6 +251,8 @@ class RunView:
                 self._definitions[definition] = event
             case WorkflowClosed():
                 return self._inner_closed(event)
+            case Resumed(version, at, kept, again, new, gone):
+                return [Continued(self._after(at), version, kept, again, new, gone)]
             case ShardClosed():
                 return self._closed(shard, event)
             case Ended():
@@ -529,7 +543,7 @@ class Follower:
 
     def __init__(self, store: Store, record: RunRecord, workflow: Workflow | None = None) -> None:
         self.view = RunView(task_names(store, record), record.created, workflow)
-        self._reader = JournalReader(store, record.run)
+        self._reader = JournalReader(store, record.place)
 
     def news(self) -> Iterator[Change]:
         """Yield what has happened since the last time."""
@@ -540,9 +554,9 @@ class Follower:
 class JournalReader:
     """Reads the journals of all shards of a run, in the order of the store, from where the last reading ended."""
 
-    def __init__(self, store: Store, run: str, after: int = 0) -> None:
+    def __init__(self, store: Store, place: str, after: int = 0) -> None:
         self._store = store
-        self._below = key_of(run, "shard") + "/"
+        self._below = key_of(place, "shard") + "/"
         self.after = after
 
     def news(self) -> Iterator[tuple[int, AnyEvent]]:

@@ -34,6 +34,7 @@ from solvent.runs.registry import (
     key_of,
     list_runs,
     messages_of,
+    run_at,
 )
 from solvent.store.interface import MIN_AGE
 from solvent.store.leases import AGENTS, TTL, heartbeat_from_value
@@ -60,8 +61,6 @@ class EndedRun(msgspec.Struct, frozen=True):
     created: float
     ended: float
     is_program: bool = False
-    #: The run that continues it.
-    successor: str = ""
 
 
 class Pruned(msgspec.Struct, frozen=True):
@@ -76,7 +75,7 @@ class Pruned(msgspec.Struct, frozen=True):
 def ended_runs(store: Store) -> list[EndedRun]:
     """Return the runs that have ended and that no process has any more, the latest last."""
     found = [
-        EndedRun(one.run, one.workflow, one.state, one.created, one.ended, successor=one.successor)
+        EndedRun(one.run, one.workflow, one.state, one.created, one.ended)
         for one in list_runs(store)
         if one.has_ended and not _is_held(store, one)
     ]
@@ -92,7 +91,7 @@ def ended_runs(store: Store) -> list[EndedRun]:
 
 def _is_held(store: Store, record: RunRecord) -> bool:
     """Return whether a process has not left a run yet that has ended under it."""
-    holder = None if record.by_agents else holder_of(store, record.run)
+    holder = None if record.by_agents else holder_of(store, record)
     return holder is not None and is_there(holder) is True
 
 
@@ -104,19 +103,10 @@ def choose(
     workflow: str = "",
     keep: int = 0,
 ) -> list[EndedRun]:
-    """Return those of some runs that ended so many seconds ago, in these states; but the `keep` that began last.
-
-    A run that continues another one stays as long as that does: who asks for the one is led to the other.
-    """
+    """Return those of some runs that ended so many seconds ago, in these states; but the `keep` that began last."""
     found = [one for one in runs if (not states or one.state in states) and workflow in {"", one.what}]
     until = time.time() - older_than
-    chosen = {one.run: one for one in found[: max(0, len(found) - keep)] if one.ended <= until}
-    while True:
-        stays = [one.successor for one in runs if one.run not in chosen and one.successor in chosen]
-        if not stays:
-            return list(chosen.values())
-        for run in stays:
-            del chosen[run]
+    return [one for one in found[: max(0, len(found) - keep)] if one.ended <= until]
 
 
 def prune(store: Store, runs: Sequence[EndedRun], *, is_tried: bool = False, min_age: float = MIN_AGE) -> Pruned:
@@ -138,6 +128,7 @@ def prune(store: Store, runs: Sequence[EndedRun], *, is_tried: bool = False, min
     for record in marked:
         store.drop(f"{key_of(record.run)}/")
         store.drop(messages_of(record.run))
+        store.drop(f"{messages_of(record.run)}/")
     _trim_announcements(store)
     for record in marked:
         store.drop(key_of(record.run))
@@ -165,7 +156,7 @@ def _trim_announcements(store: Store) -> None:
     again = dict[str, bytes]()
     for record in _records(store, SUBMITTED):
         run, _ = announced(record.data)
-        if run and run not in ended and record.position <= up_to[SUBMITTED]:
+        if run and run_at(run) not in ended and record.position <= up_to[SUBMITTED]:
             again[run] = record.data
     for data in again.values():
         store.append(SUBMITTED, data)
@@ -177,16 +168,14 @@ def _trim_announcements(store: Store) -> None:
 def used_blobs(store: Store, *, without: Sequence[EndedRun] = ()) -> set[str]:
     """Return the names of all blobs that something in a store names, but for what some runs alone do."""
     found, inner = set[str](), set[str]()
-    below = tuple(
-        f"{one}/"
-        for run in without
-        for one in ([f"{PROGRAMS}{run.run}", f"{JOURNALS}{run.run}"] if run.is_program else [key_of(run.run)])
-    )
+    below = tuple(f"{one}/" for run in without for one in _prefixes(run))
     alone = {name for run in without if not run.is_program for name in (key_of(run.run), messages_of(run.run))}
     runs = {run.run for run in without if not run.is_program}
     for record in _records(store, ""):
         is_announced = record.log == SUBMITTED
-        if record.log in alone or record.log.startswith(below) or (is_announced and announced(record.data)[0] in runs):
+        if record.log in alone or record.log.startswith(below):
+            continue
+        if is_announced and run_at(announced(record.data)[0]) in runs:
             continue
         names = _named(record.data)
         found |= names
@@ -200,6 +189,13 @@ def used_blobs(store: Store, *, without: Sequence[EndedRun] = ()) -> set[str]:
         with suppress(StoreError):
             found |= _named(store.get_blob(name))
     return found
+
+
+def _prefixes(run: EndedRun) -> list[str]:
+    """Return what the names begin with of all that a run has, besides a log and a key of these names."""
+    if run.is_program:
+        return [f"{PROGRAMS}{run.run}", f"{JOURNALS}{run.run}"]
+    return [key_of(run.run), messages_of(run.run)]
 
 
 def _named(data: bytes) -> set[str]:

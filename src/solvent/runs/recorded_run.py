@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -49,7 +49,7 @@ from solvent.runs.signals import SignalReader
 from solvent.store.leases import AGENTS, Heartbeat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from solvent.runs.embedded import EmbeddedRun
     from solvent.runs.journal import StoredJournal
@@ -82,7 +82,7 @@ class RecordedRun:
         self._takes_over = takes_over
         self._is_named = False
         self._agent = agent_name(f"{this_process().host}-{this_process().process}")
-        self._shard = HostedShard(store, record.run, 0, self._agent)
+        self._shard = HostedShard(store, record, 0, self._agent)
         self._revision = 0
         self._must_stop = threading.Event()
         self._signals: SignalReader | None = None
@@ -103,7 +103,7 @@ class RecordedRun:
 
     def _rename(self, name: str) -> None:
         self.record = msgspec.structs.replace(self.record, run=name)
-        self._shard.rename(name)
+        self._shard = HostedShard(self.store, self.record, 0, self._agent)
 
     def embed(
         self,
@@ -158,7 +158,7 @@ class RecordedRun:
         self._heartbeat = Heartbeat(self.store, self._agent, about=about).start()
         self._take()
         self._shard.open()
-        self._stopper = Stopper(self.store, self._agent, self._must_stop.set, until=run)
+        self._stopper = Stopper(self.store, self._agent, self._must_stop.set, until=run, place=self.record.place)
         self._stopper.__enter__()
 
     def _create(self) -> None:
@@ -180,10 +180,10 @@ class RecordedRun:
         except StoreError as error:
             if error.code != "E406":
                 raise
-            raise damaged_lease(self.record.run, 0, error) from None
+            raise damaged_lease(self.record.place, 0, error) from None
         record = existing(self.store, self.record.run)
         # Somebody may have ended it, or given it to agents, since it was looked at.
-        if not is_here or record.has_ended or record.by_agents:
+        if not is_here or record.has_ended or record.by_agents or record.place != self.record.place:
             said = f"another process goes on with the run `{record.run}`, or has ended it"
             raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
         before = self._shard.taken_from
@@ -194,7 +194,7 @@ class RecordedRun:
     def signals(self) -> list[tuple[str, Any, str]]:
         """Return the signals that others have sent since it was asked last: name, value and id."""
         if self._signals is None:
-            self._signals = SignalReader(self.store, self.record.run)
+            self._signals = SignalReader(self.store, self.record.place)
         return self._signals.news()
 
     def should_stop(self) -> bool:
@@ -215,7 +215,7 @@ class RecordedRun:
             report.states.update(dict.fromkeys(gone, "cancelled"))
         state: State = "cancelled" if report.is_cancelled else "done" if report.succeeded else "failed"
         self._shard.close(closed_run(self.store, report, self.journal.adaptations), Ended(state, time.time()))
-        end(self.store, self.record.run, state)
+        end(self.store, self.record.place, state)
         self.record = existing(self.store, self.record.run)
         self.leave()
 
@@ -223,7 +223,8 @@ class RecordedRun:
         """Return whether it stopped since somebody has ended it."""
         if not (isinstance(report.error, LimitReached) and self.should_stop()):
             return False
-        return existing(self.store, self.record.run).has_ended
+        record = existing(self.store, self.record.run)
+        return record.has_ended and record.place == self.record.place
 
     def leave(self) -> None:
         """Let somebody else continue it, if that can still be said."""
@@ -267,12 +268,30 @@ def resume(store: Store, record: RunRecord, *, takes_over: bool = False) -> Reco
     return RecordedRun(store, record, is_new=False, takes_over=takes_over)
 
 
+@contextmanager
+def held_still(store: Store, record: RunRecord, *, takes_over: bool = False) -> Iterator[None]:
+    """Have a run that one process was running, and has left: nothing happens in it while in this context."""
+    refuse_to_continue(store, record, takes_over=takes_over)
+    name = agent_name(f"{this_process().host}-{this_process().process}")
+    shard = HostedShard(store, record, 0, name)
+    with Heartbeat(store, name, about={"process": msgspec.to_builtins(this_process())}):
+        if not shard.take(SeenDead(store, takes_over=takes_over)):
+            said = f"another process goes on with the run `{record.run}`"
+            raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
+        try:
+            # Whoever had it before, and was only stopped, finds out.
+            shard.open()
+            yield
+        finally:
+            shard.release()
+
+
 def refuse_to_continue(store: Store, record: RunRecord, *, takes_over: bool = False) -> None:
     """Raise `RecordProblem` for a run that nobody can continue (R406), or that another process has, or may (R405)."""
     if record.hindrance:
         hint = "run it anew"
         raise RecordProblem("R406", f"nobody can go on with the run `{record.run}`: {record.hindrance}", hint=hint)
-    holder = holder_of(store, record.run)
+    holder = holder_of(store, record)
     if holder is not None and not takes_over:
         _refuse_if_there(record.run, holder)
 
@@ -288,4 +307,4 @@ def _refuse_if_there(run: str, holder: Holder) -> None:
         raise RecordProblem("R405", said, hint=hint)
 
 
-__all__ = ["RecordedRun", "SeenDead", "new_run", "refuse_to_continue", "resume"]
+__all__ = ["RecordedRun", "SeenDead", "held_still", "new_run", "refuse_to_continue", "resume"]

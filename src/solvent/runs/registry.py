@@ -1,8 +1,10 @@
 """The register of runs: one key `runs/NAME` of a store for each run, whether one process has it or agents do.
 
 The record of a run says what is run, how it is divided into shards, and how it ended. It is made and changed by
-compare-and-set, so a name is one run's, and a run ends once. What happens in between is in the journals of its shards
-(`runs/NAME/shard/K`), and who has one of these its lease says (`runs/NAME/lease/K`).
+compare-and-set, so a name is one run's, and a version of it ends once. What happens in between is in the journals of
+its shards (`runs/NAME/shard/K`), and who has one of these its lease says (`runs/NAME/lease/K`). A run that is continued
+with another workflow, or whose answers are not all kept, gets a further version: the names of its journals, leases and
+messages begin with `NAME/VERSION-BRANCH` instead of `NAME` (`RunRecord.place`), and only the record says which counts.
 
 A run of agents is announced to them as well (`messages/agents/submitted`). The announcement comes first, and names a
 blob with the record: should whoever submits a run die there, an agent makes the record.
@@ -54,6 +56,7 @@ NAME_RULE = "letters, digits and _ . = - only, at most 100"
 State: TypeAlias = Literal["running", "done", "failed", "cancelled", "pruned"]
 _ENDED = ("done", "failed", "cancelled", "pruned")
 _NAME = re.compile(r"[A-Za-z0-9_.=-]{1,100}")
+_PLACE = re.compile(r"[^/]+(/[0-9]+-[0-9a-f]+)?")
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _ENDING_CHARACTERS = 4
 _MAX_NAME_CHARACTERS = 40
@@ -105,12 +108,17 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     max_shards: int = 1
     #: The shard of each task, so that not every agent divides; empty where there are very many tasks.
     division: bytes = b""
-    #: The run that this one continues: calls have the names that they had there.
-    origin: str = ""
-    #: The run that continues this one, which is over.
-    successor: str = ""
     #: The signals that its tasks wait for.
     signals: tuple[str, ...] = ()
+    #: Each time a run is continued otherwise than it was it has a further version, with journals of its own (`place`).
+    version: int = 1
+    #: Tells who has made this version from others who have tried to.
+    branch: str = ""
+
+    @property
+    def place(self) -> str:
+        """What the names of its journals, messages and leases begin with: no two versions share any."""
+        return f"{self.run}/{self.version}-{self.branch}" if self.branch else self.run
 
     @property
     def has_ended(self) -> bool:
@@ -126,20 +134,25 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 # ------------------------------------------------------------------------------------------------------- keys
 
 
-def key_of(run: str, what: str = "", shard: int | None = None) -> str:
-    """Return the key of a run, of something below it, or of one of its shards."""
-    key = f"{_RUNS}{run}/{what}" if what else f"{_RUNS}{run}"
+def key_of(place: str, what: str = "", shard: int | None = None) -> str:
+    """Return the key of a run, of something below a version of it, or of one of its shards."""
+    key = f"{_RUNS}{place}/{what}" if what else f"{_RUNS}{place}"
     return key if shard is None else f"{key}/{shard}"
 
 
-def journal_of(run: str, shard: int = 0) -> str:
+def journal_of(place: str, shard: int = 0) -> str:
     """Return the log that is the journal of a shard."""
-    return f"{_RUNS}{run}/shard/{shard}"
+    return f"{_RUNS}{place}/shard/{shard}"
 
 
-def messages_of(run: str) -> str:
-    """Return the log of the messages between the shards of a run."""
-    return f"{MESSAGES}runs/{run}"
+def messages_of(place: str) -> str:
+    """Return the log of the messages between the shards of a version of a run."""
+    return f"{MESSAGES}runs/{place}"
+
+
+def run_at(place: str) -> str:
+    """Return the run that has a version at a place."""
+    return place.partition("/")[0]
 
 
 def is_name(text: str) -> bool:
@@ -153,13 +166,13 @@ def new_name(workflow: str) -> str:
     return f"{words or 'run'}-{''.join(secrets.choice(_LETTERS) for _ in range(_ENDING_CHARACTERS))}"
 
 
-def name_from(data: bytes) -> str:
-    """Return the name of a run that a log has; empty where it is none: anybody who can write may have written it."""
+def place_from(data: bytes) -> str:
+    """Return the place of a run that a log has; empty where it is none: anybody who can write may have written it."""
     try:
-        name = check_name(data.decode())
+        place = check_name(data.decode())
     except (UnicodeDecodeError, StoreError):
         return ""
-    return "" if "/" in name else name
+    return place if _PLACE.fullmatch(place) else ""
 
 
 # --------------------------------------------------------------------------------------------- making and changing
@@ -214,23 +227,27 @@ def announce(store: Store, record: RunRecord) -> None:
 
 def tell_agents(store: Store, record: RunRecord) -> None:
     """Let agents know of a run, once more if need be."""
-    store.append(SUBMITTED, f"{record.run} {store.put_blob(encode_msgpack(record))}".encode())
+    store.append(SUBMITTED, f"{record.place} {store.put_blob(encode_msgpack(record))}".encode())
 
 
 def announced(data: bytes) -> tuple[str, str]:
-    """Return the name of a run that was announced, empty where it is none, and the blob that has its record, if any."""
+    """Return the place of a run that was announced, empty where it is none, and the blob with its record, if any."""
     name, _, blob = data.partition(b" ")
-    return name_from(name), blob.decode(errors="replace")
+    return place_from(name), blob.decode(errors="replace")
 
 
-def announced_record(store: Store, run: str, blob: str) -> RunRecord | None:
-    """Return the record of a run that was announced; make it, where who has announced it did not come to that."""
+def announced_record(store: Store, place: str, blob: str) -> RunRecord | None:
+    """Return the record of a run that was announced, unless another version of it counts.
+
+    Make the record, where who has announced it did not come to that.
+    """
+    run = run_at(place)
     record = record_of(store, run)
-    if record is None and blob:
+    if record is None and blob and run == place:
         with suppress(Conflict):
             store.put(key_of(run), store.get_blob(blob), expected=0)
         record = record_of(store, run)
-    return record
+    return record if record is not None and record.place == place else None
 
 
 def change(store: Store, run: str, make: Callable[[RunRecord], RunRecord | None]) -> RunRecord | None:
@@ -247,12 +264,14 @@ def change(store: Store, run: str, make: Callable[[RunRecord], RunRecord | None]
             return record
 
 
-def end(store: Store, run: str, state: State, why: str = "") -> bool:
-    """End a run; return whether it was this that ended it. Whoever runs it finds out, and leaves it."""
-    at, text = time.time(), legible(why[:MAX_TEXT])
+def end(store: Store, place: str, state: State, why: str = "") -> bool:
+    """End a version of a run; return whether it was this that ended it. Whoever runs it finds out, and leaves it."""
+    at, text, run = time.time(), legible(why[:MAX_TEXT]), run_at(place)
 
     def ended(record: RunRecord) -> RunRecord | None:
-        return None if record.has_ended else msgspec.structs.replace(record, state=state, ended=at, why=text)
+        if record.has_ended or record.place != place:
+            return None
+        return msgspec.structs.replace(record, state=state, ended=at, why=text)
 
     try:
         is_first = change(store, run, ended) is not None
@@ -260,7 +279,7 @@ def end(store: Store, run: str, state: State, why: str = "") -> bool:
         # Its record was damaged meanwhile: agents leave it alone, and have others.
         is_first = False
     # Who ended it may have died before it said so.
-    store.append(FINISHED, run.encode())
+    store.append(FINISHED, place.encode())
     return is_first
 
 
@@ -461,6 +480,6 @@ __all__ = [
     "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
     "RunRecord", "State", "announce", "announced", "announced_record", "change", "create", "digest_of", "end",
     "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
-    "list_runs", "messages_of", "name_from", "names_in", "new_name", "new_record", "record_of", "shards_of",
+    "list_runs", "messages_of", "names_in", "new_name", "new_record", "place_from", "record_of", "run_at", "shards_of",
     "signals_of", "task_names", "tell_agents", "workflow_of",
 ]  # fmt: skip

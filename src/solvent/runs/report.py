@@ -297,6 +297,11 @@ def held_text(molecules: Iterable[Molecule]) -> str:
         return ""
 
 
+def said_counts(kept: int, again: int, new: int, gone: int) -> str:
+    """Return what becomes of the calls of a run that is continued by another version of it."""
+    return f"{kept:,} kept, {again:,} run again, {new:,} new, {gone:,} gone"
+
+
 __all__ = [
     "MAX_TEXT", "Event", "Failed", "Report", "RunFailed", "Timing", "concluded", "held_text", "problem_of",
     "results_of", "standing_for", "state_of", "succeeded",

@@ -370,7 +370,7 @@ def ended_report(store: Store, record: RunRecord, workflow: Workflow | None, see
 def cancel_run(store: Store, record: RunRecord, seconds: float, *, why: str) -> Holder | None:
     """End a run for good, and wait so long until its process has left it; return the process if it has not."""
     if not record.has_ended:
-        end(store, record.run, "cancelled", why)
+        end(store, record.place, "cancelled", why)
     until = time.monotonic() + seconds
     while (holder := _still_there(store, record)) is not None and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
@@ -379,7 +379,7 @@ def cancel_run(store: Store, record: RunRecord, seconds: float, *, why: str) -> 
 
 def _still_there(store: Store, record: RunRecord) -> Holder | None:
     """Return the process that has not left a run yet, if it is not one of agents: these find out by themselves."""
-    holder = None if record.by_agents else holder_of(store, record.run)
+    holder = None if record.by_agents else holder_of(store, record)
     return None if holder is None or is_there(holder) is False else holder
 
 

@@ -129,10 +129,14 @@ def send_signal(store: Store, run: str, name: str, value: Any = None, *, id: str
         raise Misuse("H316", f"the signal `{name}` cannot be sent: {error}") from None
     sent = SentSignal(id or secrets.token_hex(8), name, time.time(), kept)
     message = Message(_OUTSIDE, 0, (), sent)
-    store.append(messages_of(run), b"".join(addressed(shard, message) for shard in _listening(store, record, name)))
-    # Its last task may have ended meanwhile.
-    _refuse_ended(existing(store, run), name)
-    return sent.id
+    while True:
+        shards = _listening(store, record, name)
+        store.append(messages_of(record.place), b"".join(addressed(shard, message) for shard in shards))
+        # Its last task may have ended meanwhile, or another version of it may count.
+        before, record = record, existing(store, run)
+        _refuse_ended(record, name)
+        if record.place == before.place:
+            return sent.id
 
 
 def _refuse_ended(record: RunRecord, name: str) -> None:
@@ -154,9 +158,9 @@ def _listening(store: Store, record: RunRecord, name: str) -> list[int]:
 class SignalReader:
     """Reads the signals that were sent to a run of one shard."""
 
-    def __init__(self, store: Store, run: str) -> None:
+    def __init__(self, store: Store, place: str) -> None:
         self._store = store
-        self._log = messages_of(run)
+        self._log = messages_of(place)
         self._after = 0
 
     def news(self) -> list[tuple[str, Any, str]]:

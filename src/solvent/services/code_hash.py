@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 HASH_BYTES = 8
 _OURS = frozenset({"service"})
 """Decorators that say how a function is called, not what it does."""
+_OWN = __name__.partition(".")[0]
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -43,8 +44,9 @@ def code_hash(service: Service, folder: Path | None = None) -> bytes:
         return b""
 
 
-def _digest(service: Service, folder: Path | None) -> bytes:
-    code = _Code(folder)
+def _digest(service: Service, folder: Path | None, around: tuple[object, ...] = ()) -> bytes:
+    """Return the hash of a service; `around` are the workflows whose services it is one of."""
+    code = _Code(folder, around)
     code.add_text(service.kind)
     code.add_value(service.options)
     match service.kind:
@@ -66,22 +68,26 @@ def _add_service_workflow(code: _Code, service: Service, folder: Path | None) ->
     if service.function is not None:
         code.add_workflow(service.function)
         return
-    path = (folder or Path()) / service.target
+    path = ((folder or Path()) / service.target).resolve()
+    if path in code.around:
+        code.add_text("itself")
+        return
     if ".py" in path.name:
         code.add_text(path.name)
         code.add_bytes(Path(str(path).partition(".py:")[0] + ".py" if ".py:" in path.name else path).read_bytes())
         return
     from solvent.workflows.formats.files import load
 
-    code.folder = path.parent
+    code.folder, code.around = path.parent, (*code.around, path)
     code.add_workflow(load(path).workflow)
 
 
 class _Code:
     """A hash under construction."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, around: tuple[object, ...] = ()) -> None:
         self.folder = folder
+        self.around = around
         self._hash = hashlib.blake2b(digest_size=HASH_BYTES)
         self._seen = set[int]()
         # What was seen stays alive, so that nothing else gets its number.
@@ -110,14 +116,18 @@ class _Code:
     def add_workflow(self, found: Any) -> None:
         """Add a workflow: its tasks and alternatives, and the hashes of its services."""
         workflow: Workflow = found if isinstance(found, Workflow) else found.definition()
+        if any(one is workflow for one in self.around):
+            self.add_text("itself")
+            return
+        self.around = (*self.around, workflow)
         plain = encoder(enc_hook=self._hook, order="deterministic")
         self.add_bytes(plain(replace(workflow, services=(), name="")))
         for service in workflow.services:
             self.add_text(service.name)
-            self.add_bytes(_digest(service, self.folder))
+            self.add_bytes(_digest(service, self.folder, self.around))
 
     def _hook(self, value: Any) -> Any:
-        inner = _Code(self.folder)
+        inner = _Code(self.folder, self.around)
         inner.add_value(value)
         return inner.digest()
 
@@ -143,6 +153,12 @@ class _Code:
                 self.add_text(f"{value.__module__}.{value.__qualname__}")
             case Workflow():
                 self.add_workflow(value)
+            case _ if isinstance(described := getattr(value, "described", None), Service):
+                # What `@service` makes of a function.
+                found = getattr(value, "function", None)
+                self.add_callable(found) if found is not None else self.add_bytes(
+                    _digest(described, self.folder, self.around)
+                )
             case _:
                 self._add_object(value)
 
@@ -154,6 +170,9 @@ class _Code:
 
     def _add_class(self, kind: type) -> None:
         self.add_text(kind.__qualname__)
+        if kind.__module__.partition(".")[0] == _OWN:
+            # Ours, which is no part of what a user changes.
+            return
         for function in vars(kind).values():
             if isinstance(function, types.FunctionType):
                 self._add_named(function.__code__.co_filename, kind.__qualname__.partition(".")[0])
@@ -201,6 +220,7 @@ class _Module:
 
     def __init__(self, text: str) -> None:
         self._tree = ast.parse(text)
+        self._sources: dict[ast.stmt, tuple[str, set[str]]] = {}
         self.statements: dict[str, list[ast.stmt]] = {}
         for statement in self._tree.body:
             for name in _bound_by(statement):
@@ -229,9 +249,16 @@ class _Module:
             name = todo.pop()
             if name not in known and name in self.statements:
                 known.add(name)
-                todo += [one for statement in self.statements[name] for one in _names_in(statement)]
+                todo += [one for statement in self.statements[name] for one in self._read(statement)[1]]
         for name in sorted(known - set(besides)):
-            yield from (_source(one) for one in self.statements[name])
+            yield from (self._read(one)[0] for one in self.statements[name])
+
+    def _read(self, statement: ast.stmt) -> tuple[str, set[str]]:
+        """Return the source of a statement, and the names that it uses."""
+        found = self._sources.get(statement)
+        if found is None:
+            found = self._sources[statement] = _source(statement), _names_in(statement)
+        return found
 
 
 def _module(filename: str) -> _Module | None:

@@ -14,7 +14,7 @@ from solvent.errors import SolventError
 from solvent.runs.closed_shards import closed_shards
 from solvent.runs.holders import status_of
 from solvent.runs.projection import Follower
-from solvent.runs.registry import FINISHED, SUBMITTED, record_of
+from solvent.runs.registry import FINISHED, SUBMITTED, record_of, run_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,7 +43,8 @@ class RunList:
         self._rows: dict[str, Message] = {}
         self._records: dict[str, tuple[int, RunRecord]] = {}
         self._followers: dict[str, Follower] = {}
-        self._over = set[str]()
+        #: The revisions of records at which runs were over: one may be continued.
+        self._over: dict[str, int] = {}
 
     def look(self) -> list[Message]:
         """Return the rows that have changed, and those that are gone."""
@@ -65,7 +66,7 @@ class RunList:
         return {"rows": rows[:MAX_ROWS], "left_out": max(0, len(rows) - MAX_ROWS)}
 
     def _row(self, store: Store, run: str, entry: Entry) -> Message:
-        if run in self._over and run in self._rows:
+        if self._over.get(run) == entry.revision and run in self._rows:
             return self._rows[run]
         try:
             return self._row_of(store, self._record(store, run, entry))
@@ -96,9 +97,9 @@ class RunList:
             if closed is not None:
                 self._forget(run)
                 return row | {"ended": record.ended} | _counts(closed[0].states.values())
-        if run not in self._followers:
-            self._followers[run] = Follower(store, record, self._workflows.read(store, record))
-        follower = self._followers[run]
+        if record.place not in self._followers:
+            self._followers[record.place] = Follower(store, record, self._workflows.read(store, record))
+        follower = self._followers[record.place]
         for _ in follower.news():
             pass
         counts = _counts([follower.view.states[name] for name in follower.view.tasks])
@@ -114,9 +115,11 @@ class RunList:
         return row | counts
 
     def _forget(self, run: str) -> None:
-        self._over.add(run)
-        self._followers.pop(run, None)
-        self._records.pop(run, None)
+        for place in [one for one in self._followers if run_at(one) == run]:
+            del self._followers[place]
+        known = self._records.pop(run, None)
+        if known is not None:
+            self._over[run] = known[0]
 
 
 def _counts(found: Iterable[str]) -> Message:

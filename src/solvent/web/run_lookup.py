@@ -10,7 +10,7 @@ import msgspec
 
 from solvent.errors import RecordProblem, SolventError
 from solvent.hocl.process_settings import deep_stack
-from solvent.runs.registry import name_from, record_of, task_names, workflow_of
+from solvent.runs.registry import is_name, record_of, task_names, workflow_of
 
 if TYPE_CHECKING:
     from solvent.runs.registry import RunRecord
@@ -64,7 +64,7 @@ def _workflow(store: Store, record: RunRecord) -> Workflow | None:
 
 def find(store: Store | None, run: str, workflows: Workflows) -> FoundRun:
     """Find a run; raise `RecordProblem` R401 where there is none."""
-    name = name_from(run.encode(errors="replace"))
+    name = run if is_name(run) else ""
     record = record_of(store, name) if store is not None and name else None
     if store is None or record is None:
         raise RecordProblem("R401", f"there is no run `{run[:100]}`", hint="the list shows which there are")

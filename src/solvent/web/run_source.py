@@ -16,7 +16,6 @@ from solvent.runs.projection import (
     CallChanged,
     CallView,
     JournalReader,
-    Opened,
     RunView,
     Signal,
     Stuck,
@@ -102,7 +101,7 @@ class Agents:
         }
 
     def _leases(self) -> list[Message]:
-        below = key_of(self._found.run, "lease") + "/"
+        below = key_of(self._found.record.place, "lease") + "/"
         found = []
         for key, entry in self._store.keys(below).items():
             number = key.removeprefix(below)
@@ -148,7 +147,7 @@ class RunSource:
         self.view = RunView(found.tasks, found.record.created, found.workflow)
         self._numbers = {name: number for number, name in enumerate(found.tasks)}
         self._store = store
-        self._journals = JournalReader(store, found.run)
+        self._journals = JournalReader(store, found.record.place)
         self._is_finished = False
         self._ended: RunRecord | None = None
         self._last_state: Message = {}
@@ -183,9 +182,7 @@ class RunSource:
         view = self.view
         seen = {} if self._seen is None else {"agents": self._seen}
         return {
-            # Those of the workflow first, and then those inside sub-workflows, as they were opened.
-            "inner": list(self._numbers)[len(view.tasks) :],
-            "states": [view.states[name] for name in self._numbers],
+            "states": [view.states[name] for name in view.tasks],
             "calls": [self._call(one) for one in view.calls],
             "adaptations": self._messages(view.adaptations),
             "openings": self._messages(view.takings),
@@ -203,10 +200,6 @@ class RunSource:
         match change:
             case TaskChanged(task, state):
                 return {"e": "task", "t": self._numbers[task], "s": state}
-            case Opened(_, _, tasks):
-                for name in tasks:
-                    self._numbers.setdefault(name, len(self._numbers))
-                return {"e": "inner", "tasks": tasks, "states": [self.view.states[name] for name in tasks]}
             case CallChanged(call):
                 return {"e": "call", **self._call(call)}
             case Adaptation():
@@ -232,7 +225,7 @@ class RunSource:
 
     def _adaptation(self, one: Adaptation) -> Message:
         numbers = self._numbers
-        exits = {} if self.found.workflow is None or one.within else self._exits()
+        exits = {} if self.found.workflow is None else self._exits()
         pairs = exits.get(one.alternative, {}).items()
         return {
             "e": "adapt",
@@ -260,7 +253,7 @@ class RunSource:
         if record.by_agents:
             return {}
         told: Message = {"e": "run", "state": status_of(self._store, record)}
-        holder = holder_of(self._store, record.run)
+        holder = holder_of(self._store, record)
         if holder is not None:
             told["holder"] = str(holder)
         if record.hindrance:

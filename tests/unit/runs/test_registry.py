@@ -123,7 +123,7 @@ def test_a_holder_elsewhere_may_be_alive(store: Store) -> None:
     assert "--take-over" in problem.value.hint
     taken = resume(store, record, takes_over=True)
     taken.open()
-    assert holder_of(store, record.run) == this_process()
+    assert holder_of(store, record) == this_process()
     taken.leave()
 
 

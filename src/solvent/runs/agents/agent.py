@@ -38,7 +38,8 @@ from solvent.runs.registry import (
     announced,
     announced_record,
     messages_of,
-    name_from,
+    place_from,
+    run_at,
 )
 from solvent.services.admission import Gates
 from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
@@ -233,7 +234,7 @@ class Agent:
 
     def _read(self, touched: Touched) -> None:
         """Read what is new: runs that were submitted, or are over, and messages to shards that are here."""
-        logs = {messages_of(run): hosted for run, hosted in self.runs.items()}
+        logs = {messages_of(hosted.place): hosted for hosted in self.runs.values()}
         # Messages of runs that were over before this agent began are none of its business.
         scope = MESSAGES if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
@@ -258,26 +259,37 @@ class Agent:
     def _hear_of_runs(self, found: list[Record]) -> None:
         """Hear of runs that were submitted, and of runs that are over."""
         fresh = [announced(one.data) for one in found if one.log == SUBMITTED]
-        over = {name_from(one.data) for one in found if one.log == OVER}
+        over = {place_from(one.data) for one in found if one.log == OVER}
         ended = self._endings.known
-        ended.update(name_from(one.data) for one in found if one.log == FINISHED)
-        for run, blob in fresh:
-            if run and run not in ended and run not in self.runs:
-                self._open(run, blob)
+        ended.update(place_from(one.data) for one in found if one.log == FINISHED)
+        here = {hosted.place: hosted for hosted in self.runs.values()}
+        for place, blob in fresh:
+            if place and place not in ended and place not in here:
+                self._open(place, blob)
                 self._looks_at = 0.0
-        for run in over & self.runs.keys() - ended:
-            self._endings.end(self.runs[run])
-        for run in self.runs.keys() & ended:
-            self.runs.pop(run).close()
-            self._refusals.forget(run)
-            self._tell.over(run)
+        for place in over & here.keys() - ended:
+            self._endings.end(here[place])
+        for place in here.keys() & ended:
+            self._end(here[place])
 
-    def _open(self, run: str, blob: str) -> None:
+    def _end(self, hosted: HostedRun) -> None:
+        """Have nothing to do any more with a version of a run that is over."""
+        hosted.close()
+        if self.runs.get(hosted.run) is hosted:
+            del self.runs[hosted.run]
+        self._refusals.forget(hosted.run)
+        self._tell.over(hosted.run)
+
+    def _open(self, place: str, blob: str) -> None:
+        run = run_at(place)
         with self._refusals.of(run):
-            record = announced_record(self._store, run, blob)
+            record = announced_record(self._store, place, blob)
             if record is None or record.has_ended or not record.by_agents:
                 return
             refuse_format(record)
+            if run in self.runs:
+                # A version that has ended, which nobody has said yet.
+                self._end(self.runs[run])
             self.runs[run] = hosted = self._host(record, self._offers, observer=self._observe(record))
             if hosted.missing:
                 self._tell.missing(run, hosted.missing)
@@ -296,7 +308,7 @@ class Agent:
 
     def _is_here(self, shard: Execution) -> bool:
         hosted = self._hosted(shard)
-        if hosted is None or hosted.run in self._endings.known:
+        if hosted is None or hosted.place in self._endings.known:
             return False
         return hosted.here.get(number_of(shard)) is shard
 
@@ -364,7 +376,7 @@ class Agent:
         hosted.forget_messages()
         why = self._refusals.hopeless(hosted, self._shares.heartbeats.alive())
         if why and self._may_act():
-            self._endings.end_as_failed(hosted.run, why)
+            self._endings.end_as_failed(hosted.place, why)
 
     def _leave_surplus(self) -> None:
         """Leave shards to others that have come; when all is kept that has happened there."""

@@ -60,6 +60,7 @@ class HostedRun:
         gates: Gates | None = None,
     ) -> None:
         self.run = record.run
+        self.place = record.place
         self.record = record
         self.here: dict[int, Execution] = {}
         #: The calls of shards that were here when the store went away.
@@ -141,7 +142,7 @@ class HostedRun:
         """Take a shard, if nobody has it or who has it is presumed dead, and be where that one was."""
         self.prepare()
         assert self.calls is not None
-        hosted = HostedShard(self._store, self.run, number, self._agent, origin=self.record.origin)
+        hosted = HostedShard(self._store, self.record, number, self._agent)
         if not hosted.take(heartbeats):
             return None
         self._shards[number], journal = hosted, hosted.journal
@@ -199,7 +200,7 @@ class HostedRun:
             self._concretiser.concrete(None if self.record.shards == 1 else self._parts[number]),
             answers=answers,
             journal=journal,
-            mailbox=Mailbox(self._store, self.run, number, self._where),
+            mailbox=Mailbox(self._store, self.place, number, self._where),
             room=self.calls,
             folder=folder,
             is_shared=True,
@@ -212,7 +213,7 @@ class HostedRun:
     def _messages_to(self, number: int) -> list[Record]:
         """Give all messages to a shard; those to others, among which they are, wait for the next one that is taken."""
         while True:
-            more = self._store.read(messages_of(self.run), self._messages_up_to, MAX_READ)
+            more = self._store.read(messages_of(self.place), self._messages_up_to, MAX_READ)
             for record in more:
                 for shard, message in dealt(record, range(self.record.shards)):
                     self._messages.setdefault(shard, []).append(message)
@@ -248,7 +249,7 @@ class HostedRun:
         standing = Standing(
             shard.journal.position, dict(mailbox.sent), dict(mailbox.heard), shard.is_closed, bool(shard.waits)
         )
-        key, data = key_of(self.run, "rest", number_of(shard)), encode_msgpack(standing)
+        key, data = key_of(self.place, "rest", number_of(shard)), encode_msgpack(standing)
         shard.is_fresh = False
         known = self._told.get(number_of(shard), 0)
         while True:
@@ -265,13 +266,13 @@ class HostedRun:
 
     def lost(self) -> list[Execution]:
         """Give the shards that another agent has taken, as their leases or their journals show."""
-        below = key_of(self.run, "lease") + "/"
+        below = key_of(self.place, "lease") + "/"
         held = self._store.keys(below) if self.here else {}
         return [
             shard
             for number, shard in self.here.items()
             if self._is_taken(number, held.get(f"{below}{number}"))
-            or self._store.last(journal_of(self.run, number)) != shard.journal.position
+            or self._store.last(journal_of(self.place, number)) != shard.journal.position
         ]
 
     def _is_taken(self, number: int, entry: Entry | None) -> bool:

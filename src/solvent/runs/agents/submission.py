@@ -96,7 +96,7 @@ def hand_to_agents(store: Store, record: RunRecord, *, takes_over: bool = False)
     except AgentProblem as error:
         error.hint = without
         raise
-    shard = HostedShard(store, run, 0, agent_name("resume"))
+    shard = HostedShard(store, record, 0, agent_name("resume"))
     if not shard.take(SeenDead(store, takes_over=takes_over)):
         raise RecordProblem("R402", f"another process goes on with the run `{run}`", hint="nothing is lost")
     # From now on nobody has it who does not know that agents do; should this process die here, they wait a moment.
@@ -110,7 +110,7 @@ def hand_to_agents(store: Store, record: RunRecord, *, takes_over: bool = False)
 
 def _send_those_to_come(store: Store, record: RunRecord) -> None:
     """Send the signals that the run was started with and has not heard: agents have no clock for them."""
-    noted = (one for _, one in read_journal(store, journal_of(record.run)))
+    noted = (one for _, one in read_journal(store, journal_of(record.place)))
     heard = Counter(one.name for one in noted if isinstance(one, SignalReceived) and not one.id)
     for number, (_, name, value) in enumerate(signals_of(record), 1):
         heard[name] -= 1

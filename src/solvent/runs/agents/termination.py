@@ -14,7 +14,7 @@ from solvent.errors import RecordProblem, problem_of
 from solvent.runs.agents.hosted_run import number_of
 from solvent.runs.agents.shards import MOVED, is_away, is_closed, is_over, standings
 from solvent.runs.closed_shards import report_of
-from solvent.runs.registry import OVER, end, record_of
+from solvent.runs.registry import OVER, end, record_of, run_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Endings:
     def __init__(self, store: Store, tell: Teller) -> None:
         self._store = store
         self._tell = tell
-        #: The runs that have ended.
+        #: The places of runs that have ended.
         self.known = set[str]()
         #: Shards at which nothing more can happen unless a message comes, and since when.
         self.idle: dict[Execution, tuple[float, HostedRun]] = {}
@@ -42,12 +42,12 @@ class Endings:
     def is_ended(self, hosted: HostedRun) -> bool:
         """See whether a run is over though nobody has said so: who was to say it may have died before."""
         record = record_of(self._store, hosted.run)
-        if record is None or record.has_ended:
+        if record is None or record.has_ended or record.place != hosted.place:
             # It may have been removed since it ended.
-            self.known.add(hosted.run)
+            self.known.add(hosted.place)
         elif hosted.here and not hosted.is_over and hosted.is_idle():
             self._consider(hosted)
-        return hosted.run in self.known
+        return hosted.place in self.known
 
     def tell_idle(self, runs: Mapping[str, HostedRun]) -> None:
         """Tell of shards at which nothing has happened for a moment, and whether this is the end of a run."""
@@ -74,7 +74,7 @@ class Endings:
                 # How its tasks are another agent knows.
                 hosted.drop(shard)
             hosted.publish()
-            is_last = is_closed(standings(self._store, hosted.run), hosted.record.shards)
+            is_last = is_closed(standings(self._store, hosted.place), hosted.record.shards)
             report = report_of(self._store, hosted.record, hosted.workflow) if is_last else None
         except Exception as error:
             if not hosted.here:
@@ -84,7 +84,7 @@ class Endings:
                 return
             self.fail(hosted, next(iter(hosted.here.values())), error)
             return
-        if report is not None and end(self._store, hosted.run, "done" if report.succeeded else "failed"):
+        if report is not None and end(self._store, hosted.place, "done" if report.succeeded else "failed"):
             self._tell.done(hosted.run) if report.succeeded else self._tell.failed(hosted.run)
 
     def fail(self, hosted: HostedRun, shard: Execution, error: Exception) -> None:
@@ -102,23 +102,23 @@ class Endings:
         except RecordProblem:
             is_here = False
         if is_here:
-            self.end_as_failed(hosted.run, problem.message)
+            self.end_as_failed(hosted.place, problem.message)
         else:
             self._tell.lost(hosted.run, number_of(shard))
 
-    def end_as_failed(self, run: str, why: str) -> None:
-        """End a run that cannot go on."""
-        if end(self._store, run, "failed", why):
-            self._tell.failed(run, why)
-        self.known.add(run)
+    def end_as_failed(self, place: str, why: str) -> None:
+        """End a version of a run that cannot go on."""
+        if end(self._store, place, "failed", why):
+            self._tell.failed(run_at(place), why)
+        self.known.add(place)
 
     def _consider(self, hosted: HostedRun) -> None:
-        found = standings(self._store, hosted.run)
+        found = standings(self._store, hosted.place)
         for number in hosted.here.keys() - found.keys():
             # It was told, and does not read any more.
             hosted.tell(hosted.here[number])
         if is_over(found, hosted.record.shards):
-            self._store.append(OVER, hosted.run.encode())
+            self._store.append(OVER, hosted.place.encode())
 
 
 __all__ = ["IDLE_SECONDS", "Endings"]
