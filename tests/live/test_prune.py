@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +13,7 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents import submit
+from solvent.runs.agents.offers import offers_of
 from solvent.runs.closed_shards import report_of
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.holders import ask_to_stop, this_process
@@ -179,3 +182,28 @@ def test_what_dead_agents_have_left_is_removed(store: Store) -> None:
         assert prune(store, []).agents == (dead,)
         assert alive in {key.removeprefix(AGENTS) for key in store.keys(AGENTS)}
     assert traces(store, dead) == []
+
+
+def test_runs_that_go_on_are_not_disturbed(store: Store) -> None:
+    """While others remove all that has ended, again and again, and sweep, agents run and record as ever."""
+    names, over = [fresh_part() for _ in range(6)], threading.Event()
+
+    def clean() -> int:
+        rounds = 0
+        while not over.is_set():
+            prune(store, [one for one in ended_runs(store) if one.run in names])
+            rounds += 1
+        return rounds
+
+    with ThreadPoolExecutor(2) as pool, AgentsHere(store, offers_of([ECHO]), many=2) as agents:
+        cleaning = [pool.submit(clean) for _ in range(2)]
+        try:
+            for name in names:
+                submit(store, name, ECHO, {"text": LARGE + name})
+                agents.wait_for(f"{name} is done")
+        finally:
+            over.set()
+    assert all(one.result() for one in cleaning)
+    prune(store, ended(store, *names))
+    assert traces(store, *names) == []
+    assert not [one for one in agents.told if "cannot be run here" in one or "failed" in one]
