@@ -9,7 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.protocols.capture.vocabulary import MoleculeId
-from solvent.protocols.directory import Bounds, Directory, Entry, Find, Found, Publish, Ring, Seen, Watch, bounds, entry
+from solvent.protocols.directory import (
+    Bounds,
+    Entry,
+    Find,
+    Found,
+    Publish,
+    Ring,
+    Seen,
+    Watch,
+    bounds,
+    directory_node,
+    entry,
+)
 from solvent.protocols.directory.keys import Key, digest, key_from_text, rank, text_from_key
 from solvent.protocols.machine import NodeId, PeerRestarted, Received, Report, Requested, Send
 
@@ -98,7 +110,7 @@ class Nodes:
     def __init__(self, count: int) -> None:
         names = tuple(map(NodeId, range(count)))
         ring = Ring(names, points=8)
-        self.machines = [Directory(node, ring) for node in names]
+        self.machines = [directory_node(node, ring) for node in names]
         self.states = [machine.start()[0] for machine in self.machines]
         self.listed: dict[MoleculeId, Entry] = {}
         self.views: dict[tuple[int, int], tuple[Watch, dict[Any, Entry]]] = {}
@@ -136,7 +148,7 @@ class Nodes:
 
     def crash(self, node: int) -> None:
         """Let a node forget everything, and list and watch again what it needs."""
-        self.states[node], _ = self.machines[node].start(life=1)
+        self.states[node], _ = self.machines[node].start((), 1)
         mine = tuple(one for one in self.listed.values() if one.holder == node)
         watches = [watch for (watcher, _), (watch, _) in self.views.items() if watcher == node]
         for other in range(len(self.machines)):

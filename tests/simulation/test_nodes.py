@@ -24,7 +24,7 @@ from solvent.protocols.capture.vocabulary import (
     RuleId,
     Wake,
 )
-from solvent.protocols.directory import Directory, Ring, Seen, Watch
+from solvent.protocols.directory import Ring, Seen, Watch, directory_node
 from solvent.protocols.inertia import Inert, Resumed, Settled, detector_node
 from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import PeerLife
@@ -59,7 +59,7 @@ def machine(node: NodeId) -> Linked[Any]:
     first = config(node)
     inner = Node(
         moving_node(first),
-        Directory(node, RING),
+        directory_node(node, RING),
         # In a hurry, so that an announcement that can come too early does.
         detector_node(node, NODES, pause=1, patience=30),
         is_busy=lambda state: state.phase != IDLE,

@@ -232,6 +232,10 @@ class Tracer:
         self.recorder(reaction)
         write_reaction(self.recorder.records[-1], to=sys.stderr)
 
+    def opened(self, *_: Any) -> bool:
+        """Write nothing of sub-workflows."""
+        return False
+
     def outside(self, _: Solution) -> None:
         """Write nothing of what comes from outside."""
 

@@ -174,6 +174,11 @@ class Chooser:
         """Tell whether a result goes on where it has to."""
         return choice[1] not in (_ONE, _SOME) or not choice[2] or bool(self._choose(name, *choice)[0])
 
+    def rounds(self, name: str, choice: tuple[Molecule, ...], number: int) -> int:
+        """Return how often a task has gone back in a row, when it was so many times before, with this result."""
+        back = [way[1] for way in choice[2] if way[0] is _BACK]
+        return number + 1 if self._choose(name, *choice)[0][:1] == back and back else 0
+
     def holds(self, name: str, text: str, result: Molecule) -> bool:
         """Tell whether a condition holds of a result."""
         try:

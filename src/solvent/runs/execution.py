@@ -94,6 +94,9 @@ class Spectator(Protocol):
     def begin(self, solution: Solution, names: Any) -> None:
         """See the solution before anything has happened."""
 
+    def opened(self, around: Solution, what: Molecule, solution: Solution, names: Any) -> bool:
+        """See the solution of a sub-workflow before anything has happened in it; return whether to see that."""
+
     def outside(self, solution: Solution) -> None:
         """See the solution after something was put in from outside."""
 
@@ -159,7 +162,7 @@ class Execution:
         self.caller: Starter = NoCaller()
         self._is_shared = is_shared
         self.watch: Callable[[Event], None] | None = watch if root is None else root.watch
-        self._spectator = spectator
+        self.spectator = spectator
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._judge = judge_of(workflow, folder)
         # The predicates to ask about a task's result before it lands: they may take their time.
@@ -243,8 +246,8 @@ class Execution:
         self.caller = caller
         self._inputs = len(self.journal.past)
         self.began = time.perf_counter()
-        if self._spectator is not None:
-            self._spectator.begin(self.solution, self._names)
+        if self.spectator is not None:
+            self.spectator.begin(self.solution, self._names)
         with bound(self):
             self.reactor.run(self.solution)
 
@@ -430,8 +433,8 @@ class Execution:
         if not self.report.ended_by:
             flights, self.reactor.flights = self.reactor.flights, []
             for flight in flights:
-                if self._spectator is not None:
-                    self._spectator.called(flight)
+                if self.spectator is not None:
+                    self.spectator.called(flight)
                 self._plan(flight, self._resume(flight, None))
 
     def _resume(self, flight: Flight, answer: Molecule) -> Request:
@@ -557,9 +560,9 @@ class Execution:
         return "cancelled" if failure.kind == "CANCELLED" and self.report.trace is not None else "failed"
 
     def _go_on(self, solution: Solution | None = None) -> None:
-        if self._spectator is not None:
+        if self.spectator is not None:
             # Signals and messages are put in without a reaction, just before it goes on.
-            self._spectator.outside(self.solution)
+            self.spectator.outside(self.solution)
         self.reactor.go_on(self.solution if solution is None else solution)
 
     def _note(self, event: Event) -> None:
@@ -573,8 +576,8 @@ class Execution:
 
     def _repeat(self, event: AnyEvent) -> None:
         """Do again what was done."""
-        if self._spectator is not None:
-            self._spectator.at = getattr(event, "at", self._spectator.at)
+        if self.spectator is not None:
+            self.spectator.at = getattr(event, "at", self.spectator.at)
         if isinstance(event, MessagesReceived) and self.mailbox is not None:
             self._hear(event.position)
             # The journal has them as well, behind this.

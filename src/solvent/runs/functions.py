@@ -80,6 +80,11 @@ def _routed(*choice: Molecule) -> Molecule:
     return current.run.chooser.routed(current.run.name_of(choice[0]), choice)
 
 
+def _rounds(*choice: Molecule) -> Molecule:
+    *choice_of, number = choice
+    return current.run.chooser.rounds(current.run.name_of(choice[0]), tuple(choice_of), number)
+
+
 def _holds(task: Molecule, text: Molecule, result: Molecule) -> bool:
     return bool(current.run.chooser.holds(current.run.name_of(task), text, result))
 
@@ -116,6 +121,7 @@ HOST: dict[str, Callable[..., Any]] = {
     "chosen": _chosen,
     "skipped": _skipped,
     "routed": _routed,
+    "rounds": _rounds,
     "holds": _holds,
     "ended": _ended,
     "parts_off": _parts_off,

@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 
     from solvent.runs.calls import OpenCall, Starter
     from solvent.runs.events import CallStarted
-    from solvent.runs.execution import Execution
+    from solvent.runs.execution import Execution, Spectator
     from solvent.runs.kept import Blobs
     from solvent.runs.report import Report
     from solvent.runs.resources.lending import Lender
     from solvent.services import Failure
     from solvent.services.call import Attempt
     from solvent.workflows.model import Service, Workflow
+    from solvent.workflows.translate import Concrete
 
 MAX_DEPTH = 400
 """How deep workflows may call each other."""
@@ -166,11 +167,13 @@ class Nested:
         inputs = {**dict(zip(names, arguments, strict=False)), **keywords}
         lender = lender_of(workflow, inputs, folder)
         inside = Inside(call, path, sub, lender)
+        concrete = concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
         instance = Execution(
-            concretise(workflow, inputs, functions=FUNCTIONS, folder=folder),
+            concrete,
             answers=root.calls.answers,
             journal=root.journal,
             folder=folder,
+            spectator=self._spectator(call, path, concrete),
             root=root,
             inside=inside,
         )
@@ -181,6 +184,14 @@ class Nested:
         instance.caller = self._caller(instance)
         self.react(instance, instance.begin)
         return instance
+
+    @staticmethod
+    def _spectator(call: OpenCall, path: str, concrete: Concrete) -> Spectator | None:
+        """Return who watches the execution around a sub-workflow, if that one sees the sub-workflow, too."""
+        seen = call.instance.spectator
+        names = {symbol: f"{path}/{name}" for symbol, name in concrete.names.items()}
+        is_seen = seen is not None and seen.opened(call.instance.solution, call.request.task, concrete.solution, names)
+        return seen if is_seen else None
 
     def _caller(self, instance: Execution, **options: Any) -> Starter:
         """Return what makes the calls of a sub-workflow: alike at one depth, unless somebody observes them."""

@@ -16,6 +16,7 @@ from solvent.runs.projection import (
     CallChanged,
     CallView,
     JournalReader,
+    Opened,
     RunView,
     Signal,
     Stuck,
@@ -182,7 +183,9 @@ class RunSource:
         view = self.view
         seen = {} if self._seen is None else {"agents": self._seen}
         return {
-            "states": [view.states[name] for name in view.tasks],
+            # Those of the workflow first, and then those inside sub-workflows, as they were opened.
+            "inner": list(self._numbers)[len(view.tasks) :],
+            "states": [view.states[name] for name in self._numbers],
             "calls": [self._call(one) for one in view.calls],
             "adaptations": self._messages(view.adaptations),
             "openings": self._messages(view.takings),
@@ -200,6 +203,10 @@ class RunSource:
         match change:
             case TaskChanged(task, state):
                 return {"e": "task", "t": self._numbers[task], "s": state}
+            case Opened(_, _, tasks):
+                for name in tasks:
+                    self._numbers.setdefault(name, len(self._numbers))
+                return {"e": "inner", "tasks": tasks, "states": [self.view.states[name] for name in tasks]}
             case CallChanged(call):
                 return {"e": "call", **self._call(call)}
             case Adaptation():
@@ -225,7 +232,7 @@ class RunSource:
 
     def _adaptation(self, one: Adaptation) -> Message:
         numbers = self._numbers
-        exits = {} if self.found.workflow is None else self._exits()
+        exits = {} if self.found.workflow is None or one.within else self._exits()
         pairs = exits.get(one.alternative, {}).items()
         return {
             "e": "adapt",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +21,8 @@ from solvent.workflows.model import Claim, Input, Result, Value
 from solvent.workflows.translate import Concretiser, task_symbol
 
 if TYPE_CHECKING:
+    from solvent.runs.projection import InnerView
+    from solvent.runs.report import Failed
     from solvent.store import Store
     from solvent.web.run_lookup import FoundRun
     from solvent.workflows.model import Argument, Task, Workflow
@@ -34,12 +37,14 @@ _MAX_CONTROLLED_TASKS = 500
 
 def details_of(store: Store, found: FoundRun, name: str) -> dict[str, Any]:
     """Return all that is known of a task."""
-    if name not in found.tasks:
+    view, calls = _calls(store, found, name)
+    if name not in view.states:
         hint = nearest(name, list(found.tasks[:10_000])) or "the list of tasks shows which there are"
         raise Misuse("H318", f"the run `{found.run}` has no task `{name[:100]}`", hint=hint)
-    calls = _calls(store, found, name)
     told: dict[str, Any] = {"task": name, "calls": calls[-MAX_CALLS:], "left_out": max(0, len(calls) - MAX_CALLS)}
     workflow = found.workflow
+    if name not in found.tasks:
+        return told | _failure_in([one for inner in view.inner.values() for one in _named(inner)], name)
     if workflow is not None:
         task = workflow.task(name)
         given = _inputs(store, found)
@@ -113,8 +118,8 @@ def _results(store: Store, found: FoundRun, task: Task) -> dict[str, Any]:
     return known
 
 
-def _calls(store: Store, found: FoundRun, name: str) -> list[dict[str, Any]]:
-    """Return the calls of a task, in the order in which they began."""
+def _calls(store: Store, found: FoundRun, name: str) -> tuple[RunView, list[dict[str, Any]]]:
+    """Return how the run stands, and the calls of a task, in the order in which they began."""
     view = RunView(found.tasks, found.record.created)
     ends: dict[int, CallAnswered | CallFailed] = {}
     for shard, event in JournalReader(store, found.record.place).news():
@@ -131,7 +136,7 @@ def _calls(store: Store, found: FoundRun, name: str) -> list[dict[str, Any]]:
         if call.number in ends and call.ended is not None:
             about |= {"attempts": call.attempts, **_end(store, ends[call.number])}
         told.append(about)
-    return told
+    return view, told
 
 
 def _end(store: Store, event: CallAnswered | CallFailed) -> dict[str, Any]:
@@ -159,7 +164,16 @@ def _failure(store: Store, found: FoundRun, name: str) -> dict[str, Any]:
     """Return why a task failed in the end, with the output of its service and the molecules that it holds."""
     record = existing(store, found.run)
     closed = closed_shards(store, record) if record.has_ended else None
-    for one in (failed for shard in closed or () for failed in shard.failures):
+    return _failure_in([failed for shard in closed or () for failed in shard.failures], name)
+
+
+def _named(inner: InnerView) -> list[Failed]:
+    """Return the failures inside a sub-workflow, with the tasks as the view calls them."""
+    return [replace(one, task=inner.tasks.get(one.task, one.task)) for one in inner.failures]
+
+
+def _failure_in(failures: list[Failed], name: str) -> dict[str, Any]:
+    for one in failures:
         if one.task == name:
             said = {"kind": one.kind, "cause": cut(one.cause), "attempts": one.attempts, "output": cut(one.output)}
             return {"failure": said | {"molecules": cut(one.molecules)}}

@@ -249,6 +249,10 @@ def _check_split(task: Task, control: Control, report: Report) -> None:
     if control.split == "deferred" and control.copies > 1:
         message = f"`{name}` makes an offer that one task takes, but passes it on {control.copies} times"
         report.add("W137", message, key, hint="take `threads` or `split: deferred` out")
+    if control.max_rounds is not None and (control.again is None or control.max_rounds < 1):
+        said = "goes back nowhere" if control.again is None else "is done once at least"
+        message = f"`{name}` {said}: `max_rounds` cannot be {control.max_rounds}"
+        report.add("W137", message, ("task", name), hint='`again: {to: H, when: "result < 3", max_rounds: 5}`')
     if control.again is not None and control.again.test is None:
         message = f"`{name}` goes back to `{control.again.task}` again and again: it has no condition"
         hint = f'`again: {{to: {control.again.task}, when: "result < 3"}}`'

@@ -255,6 +255,9 @@ class Gates:
             state.append((Symbol("BY"), needs.name))
         if needs.shuts:
             state.append(Symbol("READY"))
+        if control.max_rounds is not None:
+            state.append((Symbol("ROUNDS"), 0))
+            self._use("countRound", "lastRound")
         if needs.is_waiting:
             self._use("armWant" if needs.wants else "armServ")
         if control.many is not None:
@@ -492,10 +495,15 @@ class Gates:
         return [
             *found,
             (Symbol("CHOICE"), self.symbol(name), Symbol(control.split.upper()), *self._ways(name, control)),
-            (Symbol("CANCELS"), cancels),
+            (Symbol("CANCELS"), self._counted(control, cancels)),
             (Symbol("COMPLETES"), Solution(completes)),
             (Symbol("THEN"), Solution(then)),
         ]
+
+    @staticmethod
+    def _counted(control: Control, cancels: List) -> Molecule:
+        """Return what is cancelled once the round has been counted, where rounds are."""
+        return cancels if control.max_rounds is None else (Symbol("ROUNDS"), control.max_rounds, cancels)
 
     def _ways(self, name: str, control: Control) -> tuple[List, List]:
         """Return the ways onwards, and whom to tell when the loop that the task is in is left.

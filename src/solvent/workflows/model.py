@@ -153,6 +153,8 @@ class Control(msgspec.Struct, frozen=True, omit_defaults=True):
     """The destinations with their conditions, in order. Destinations that are not named have none."""
     again: Route | None = None
     """Where to go back to, and while what holds of the result; otherwise onwards."""
+    max_rounds: int | None = None
+    """With `again`: how often it may be done before it goes onwards; if it is to go back once more, it fails."""
     copies: int = 1
     """How often it passes its result to each destination (thread split)."""
     takes: tuple[str, ...] = ()

@@ -284,6 +284,11 @@ def _number(pair: Molecule) -> int:
     return number
 
 
+def endless(max_rounds: Molecule) -> Molecule:
+    """`endless(m)`: what is said of a loop that is not left after its last round."""
+    return f"it is to be repeated after {max_rounds} rounds, and `max_rounds` allows no more"
+
+
 FUNCTIONS: dict[str, Callable[..., Molecule]] = {
     "arguments": arguments,
     "put": put,
@@ -302,6 +307,7 @@ FUNCTIONS: dict[str, Callable[..., Molecule]] = {
     "whole": whole,
     "still": still,
     "another": another,
+    "endless": endless,
 }
 """Name in the rules to function."""
 

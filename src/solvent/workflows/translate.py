@@ -119,7 +119,7 @@ def _nobody(*_: Molecule) -> Molecule:
 
 _HOST = dict.fromkeys(
     ("invoke", "invoke_each", "call", "adapted", "called_off", "rejected", "rejecting", "chosen", "skipped", "routed",
-     "holds", "ended", "parts_off", "told"),
+     "rounds", "holds", "ended", "parts_off", "told"),
     _nobody,
 )  # fmt: skip
 

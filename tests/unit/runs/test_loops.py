@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 import solvent
 from solvent import any_of, attempt, choose, repeat, service, workflow
 from solvent.errors import WorkflowProblem
+from solvent.workflows.formats.files import load_text, write
+from solvent.workflows.model import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,3 +152,63 @@ def test_a_number_of_instances_in_a_loop_is_what_came_back() -> None:
 
     report = solvent.run(rounds, max_seconds=_MAX_SECONDS)
     assert (report.succeeded, report.results, report.calls["judge"]) == (True, {"count": 4}, 6)
+
+
+@pytest.mark.parametrize(
+    "rounds,calls,failed",
+    [
+        ((3, 2), {"Small": 3, "Middle": 2}, []),
+        ((2, 2), {"Small": 2}, ["Small"]),
+        ((3, 1), {"Small": 3, "Middle": 1}, ["Middle"]),
+    ],
+)
+def test_a_loop_fails_after_its_last_round(rounds: tuple[int, int], calls: dict[str, int], failed: list[str]) -> None:
+    """A task that is to be repeated more often than `max_rounds` allows fails, and what follows does not start."""
+
+    @workflow
+    def loops() -> int:
+        small_one = small.named("Small")(begin())
+        counted = repeat(small_one, back_to=small_one, when="result < 4", max_rounds=rounds[0])
+        last = middle.named("Middle")(counted)
+        return repeat(last, back_to=last, when="result < 8", max_rounds=rounds[1])
+
+    report = solvent.run(loops, check=False, max_seconds=_MAX_SECONDS)
+    assert {name: number for name, number in report.calls.items() if name != "begin"} == calls
+    assert [one.task for one in report.failures] == failed
+    assert all("after" in one.cause and "max_rounds" in one.cause for one in report.failures)
+
+
+def test_an_alternative_takes_over_after_the_last_round() -> None:
+    """In the same instance; if its result is to be repeated, too, the task has failed."""
+    for stand_in, result, failed in ((big, {"Small": 5}, []), (judge, {"Small": 2}, ["judge"])):
+
+        @workflow
+        def loops() -> int:
+            step = small.named("Small")(start := begin())
+            tried = attempt(step, otherwise=stand_in(start))  # noqa: B023
+            return repeat(tried, back_to=step, when="result < 4", max_rounds=2)
+
+        report = solvent.run(loops, check=False, max_seconds=_MAX_SECONDS)
+        assert ([one.task for one in report.failures], report.results) == (failed, result)
+
+
+def test_rounds_are_counted_from_where_the_loop_is_entered() -> None:
+    """An inner loop may go round as often each time that the outer one leads to it; both are explored."""
+    from solvent.runs.exploration import explore_workflow
+
+    @workflow
+    def loops() -> int:
+        inner = small.named("Inner")(begin())
+        inner = repeat(inner, back_to=inner, when="result % 2 == 1", max_rounds=2)
+        outer = middle.named("Outer")(inner)
+        return repeat(outer, back_to=inner, when="result < 10", max_rounds=3)
+
+    report = solvent.run(loops, check=False, max_seconds=_MAX_SECONDS)
+    assert (report.failures, report.succeeded) == ([], True), report.calls
+    flow = loops.definition()
+    plain = replace(flow, services=(Service("s", "shell", "true"),), results=())
+    plain = replace(plain, tasks=tuple(replace(one, service="s") for one in flow.tasks))
+    for suffix in (".yaml", ".json", ".hocl"):
+        assert load_text(write(plain, suffix=suffix), name=f"w{suffix}").workflow.tasks == plain.tasks
+    (final,) = explore_workflow(flow).finals
+    assert final.started == {"begin": 1, **{name: report.calls[name] for name in ("Inner", "Outer")}}

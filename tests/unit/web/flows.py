@@ -64,11 +64,19 @@ def healing(gate: Gate) -> Workflow:
     return Workflow("healing", tasks, services, (spare,), inputs={"n": 1})
 
 
+def around(inner: Workflow) -> Workflow:
+    """Give a workflow whose only task is another."""
+    task = Task("T", "inner", (Input("n"),))
+    return Workflow("outer", (task,), (Service("inner", "workflow", function=inner),), inputs={"n": 1})
+
+
 @contextmanager
-def going(folder: Path, name: str = "healing-1", gate: Gate | None = None) -> Iterator[Gate]:
+def going(
+    folder: Path, name: str = "healing-1", gate: Gate | None = None, workflow: Workflow | None = None
+) -> Iterator[Gate]:
     """Run the workflow in a thread, recorded in `store.db` of a folder; it ends with the context at the latest."""
     gate = gate or Gate()
-    workflow = healing(gate)
+    workflow = workflow or healing(gate)
     with open_store(str(folder / "store.db"), is_durable=False) as store:
         held = new_run(store, workflow, {"n": 1}, file="healing.py")
         held.name(name)

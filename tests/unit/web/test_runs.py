@@ -9,7 +9,7 @@ import pytest
 from solvent.runs.registry import end
 from solvent.store import open_store
 from tests.live.store_backends import HAS_SERVERS
-from tests.unit.web.flows import going, recorded
+from tests.unit.web.flows import Gate, around, going, healing, recorded
 from tests.unit.web.page_server import served
 from tests.unit.web.records import wide_workflow, write_run
 from tests.unit.web.streams import listening, told
@@ -196,3 +196,30 @@ def test_runs_of_a_server_are_shown_as_well() -> None:
             with listening(client, f"/api/runs/{run}/events") as events:
                 assert next(events).data["run"]["state"] == "done"
             assert client.get(f"/api/runs/{run}/graph").json()["tasks"] == 12
+
+
+def test_tasks_inside_a_sub_workflow_are_shown(tmp_path: Path) -> None:
+    """They come when it is opened, behind those of the workflow, and have calls and details like any others."""
+    gate = Gate()
+    with served(tmp_path / "store.db") as client, going(tmp_path, "outer-1", gate, around(healing(gate))):
+        with listening(client, "/api/runs/outer-1/events") as events:
+            known = next(events).data
+            names, states = ["T", *known["inner"]], known["states"]
+            while "T/last" not in names or states[names.index("T/last")] != "running":
+                for message in next(events).data:
+                    if message["e"] == "inner":
+                        names += message["tasks"]
+                        states += message["states"]
+                    elif message["e"] == "task":
+                        states[message["t"]] = message["s"]
+        assert dict(zip(names, states, strict=True)) == {
+            "T": "running", "T/first": "done", "T/odd": "replaced", "T/spare": "done", "T/sum": "done",
+            "T/last": "running",
+        }  # fmt: skip
+        with listening(client, "/api/runs/outer-1/events") as events:
+            again = next(events).data
+        assert (["T", *again["inner"]], again["states"]) == (names, states)
+        odd = client.get("/api/runs/outer-1/tasks/T/odd").json()
+        assert [(one["state"], one["attempts"], one["text"]) for one in odd["calls"]] == [
+            ("failed", 2, "ValueError: no such column")
+        ]

@@ -2,62 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
-from solvent.protocols.directory.directory import Directory, DirectoryState, DirectoryStep
-from solvent.protocols.directory.messages import Publish, Watch
-from solvent.protocols.machine import Effects, Message, NodeId, Report, Send
+from solvent.protocols.directory import directory
+from solvent.protocols.directory.messages import DirectoryMessage, Publish, Watch
+from solvent.protocols.machine import NodeId, Report, Send
 from solvent_lab.checker.model import Crashes, Model
 from solvent_lab.checker.registry import Variants
 from solvent_lab.models.directory import FIRST, SECOND, Move, Remove, model
+from solvent_lab.variants import variant
+
+if TYPE_CHECKING:
+    from solvent.protocols.directory.directory import Now
+    from solvent.protocols.machine import Message
 
 BROKEN = Variants()
 
 
-def _one_crash(node: int, *, machine: type[Directory], title: str) -> Model:
+def _one_crash(node: int) -> Model:
     return model(
         2,
         ((0, 1), (1, 0)),
         watchers=(0, 1),
         requests=lambda _ring: ((1, Remove(SECOND)),),
         crashes=Crashes(count=1, nodes=(node,)),
-        machine=machine,
-        title=title,
     )
 
 
-def _without(effects: Effects, kind: type[Message]) -> Effects:
+def _leave_out(now: Now, kind: type[Message]) -> None:
     """Leave out messages of a kind."""
-    return tuple(effect for effect in effects if not (isinstance(effect, Send) and isinstance(effect.message, kind)))
+    now.effects[:] = [one for one in now.effects if not (isinstance(one, Send) and isinstance(one.message, kind))]
 
 
 @BROKEN.add(_one_crash, 1, name="a slot keeps what was said")
-class KeepsWhatWasSaid(Directory):
+@variant(directory, "on_peer_restarted")
+def keeps_what_was_said(on_peer_restarted: Any, now: Now, peer: NodeId) -> None:
     """A slot that does not forget what a crashed holder had listed."""
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        after, effects = super()._on_peer_restarted(state, peer)
-        return replace(after, slot=state.slot), effects
+    slot = now.state.slot
+    on_peer_restarted(now, peer)
+    now.state.slot = slot
 
 
 @BROKEN.add(_one_crash, 1, name="a holder lists once")
-class ListsOnce(Directory):
+@variant(directory, "on_peer_restarted")
+def lists_once(on_peer_restarted: Any, now: Now, peer: NodeId) -> None:
     """A holder that does not list its molecules again when a slot has crashed."""
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        state, effects = super()._on_peer_restarted(state, peer)
-        return state, _without(effects, Publish)
+    on_peer_restarted(now, peer)
+    _leave_out(now, Publish)
 
 
 @BROKEN.add(_one_crash, 1, name="a watcher watches once")
-class WatchesOnce(Directory):
+@variant(directory, "on_peer_restarted")
+def watches_once(on_peer_restarted: Any, now: Now, peer: NodeId) -> None:
     """A watcher that does not watch again when a slot has crashed."""
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        state, effects = super()._on_peer_restarted(state, peer)
-        return state, _without(effects, Watch)
+    on_peer_restarted(now, peer)
+    _leave_out(now, Watch)
 
 
 @BROKEN.add(
@@ -68,26 +67,21 @@ class WatchesOnce(Directory):
     requests=lambda _ring: ((1, Remove(FIRST)),),
     crashes=Crashes(count=1, nodes=(2,)),
 )
-class BelievesTheDead(Directory):
+@variant(directory, "on_peer_restarted")
+def believes_the_dead(on_peer_restarted: Any, now: Now, peer: NodeId) -> None:
     """A watcher that keeps in view what a crashed slot had shown."""
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        after, effects = super()._on_peer_restarted(state, peer)
-        return after, tuple(effect for effect in effects if not isinstance(effect, Report))
+    on_peer_restarted(now, peer)
+    now.effects[:] = [effect for effect in now.effects if not isinstance(effect, Report)]
 
 
 @BROKEN.add(model, 3, ((1, 0),), name="anybody withdraws", requests=lambda _ring: ((1, Move(FIRST, NodeId(2))),))
-class WithdrawsForAll(Directory):
+@variant(directory, "on_message")
+def withdraws_for_all(on_message: Any, now: Now, sender: NodeId, message: DirectoryMessage) -> None:
     """A slot that takes a molecule away whoever withdraws it."""
-
-    def _on_message(self, state: DirectoryState, sender: NodeId, message: Any) -> DirectoryStep:
-        effects: Effects = ()
-        if isinstance(message, Publish):
-            for holder in sorted({holder for _, holder in state.slot.listed} - {sender}):
-                state, more = super()._on_message(state, holder, Publish((), message.withdrawn))
-                effects += more
-        state, more = super()._on_message(state, sender, message)
-        return state, effects + more
+    if isinstance(message, Publish):
+        for holder in sorted({holder for _, holder in now.state.slot.listed} - {sender}):
+            on_message(now, holder, Publish((), message.withdrawn))
+    on_message(now, sender, message)
 
 
 __all__ = ["BROKEN"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from solvent.protocols.capture.vocabulary import MoleculeId, Place
-from solvent.protocols.directory.directory import Directory, DirectoryState
+from solvent.protocols.directory.directory import Directory, DirectoryState, directory_node
 from solvent.protocols.directory.invariants import a_view_shows_what_there_is, slots_list_what_there_is
 from solvent.protocols.directory.messages import Entry, Find, Publish, Seen, Watch, bounds, entry
 from solvent.protocols.directory.ring import Ring
@@ -83,7 +83,7 @@ class Lister:
         self, directory: Directory, molecules: tuple[tuple[MoleculeId, int], ...], watch: Watch | None
     ) -> None:
         self.directory = directory
-        self.node = directory.node
+        self.node = directory.config.node
         self.molecules = molecules
         self.watch = watch
 
@@ -151,7 +151,6 @@ def model(
     requests: Callable[[Ring], tuple[tuple[int, Any], ...]] = lambda _ring: (),
     crashes: Crashes | None = None,
     is_bounded: bool = False,
-    machine: type[Directory] = Directory,
     title: str = "",
 ) -> Model:
     """Build a world in which molecule n begins at the n-th holder, with a key that belongs to the n-th slot."""
@@ -164,7 +163,7 @@ def model(
         molecules = tuple(
             (MoleculeId(number), key_at(ring, slot)) for number, (holder, slot) in enumerate(places) if holder == node
         )
-        listers.append(Lister(machine(node, ring), molecules, watch if node in watchers else None))
+        listers.append(Lister(directory_node(node, ring), molecules, watch if node in watchers else None))
 
     def at_rest_the_directory_shows_what_there_is(world: World) -> str | None:
         if not world.is_quiet or not all(node.is_up for node in world.nodes):

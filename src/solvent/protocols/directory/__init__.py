@@ -3,7 +3,7 @@
 Reading order: messages, keys, ring, shelf, slot, directory, invariants.
 """
 
-from solvent.protocols.directory.directory import Directory, DirectoryState
+from solvent.protocols.directory.directory import Directory, DirectoryState, directory_node
 from solvent.protocols.directory.messages import (
     EVERYTHING,
     Bounds,
@@ -35,5 +35,6 @@ __all__ = [
     "Unwatch",
     "Watch",
     "bounds",
+    "directory_node",
     "entry",
 ]

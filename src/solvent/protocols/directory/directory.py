@@ -18,7 +18,7 @@ announces each new life to all gives that. Queries are numbered by the program, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
 from immutables import Map
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from solvent.protocols.capture.vocabulary import MoleculeId, Place
 from solvent.protocols.directory.messages import (
     Bounds,
     Changes,
+    DirectoryMessage,
     Entry,
     Find,
     Found,
@@ -36,18 +37,18 @@ from solvent.protocols.directory.messages import (
     Unwatch,
     Watch,
 )
-from solvent.protocols.directory.slot import SlotState, forgotten, found, published, unwatched, watched
+from solvent.protocols.directory.slot import SlotState, SlotStep, forgotten, found, published, unwatched, watched
 from solvent.protocols.machine import (
     Answered,
     Chosen,
-    Effect,
+    Configured,
+    Draft,
     Event,
     NodeId,
+    NodeState,
     PeerRestarted,
     Received,
-    Report,
     Requested,
-    Send,
     Step,
     TimerFired,
     Value,
@@ -73,7 +74,7 @@ class View(Value, frozen=True, gc=False):
     shown: Map[Place, NodeId] = Map()
 
 
-class DirectoryState(Value, frozen=True, gc=False):
+class DirectoryState(NodeState, gc=False):
     """One node's part of the directory."""
 
     slot: SlotState = SlotState()
@@ -83,182 +84,198 @@ class DirectoryState(Value, frozen=True, gc=False):
     views: Map[int, View] = Map()
 
 
-DirectoryStep: TypeAlias = Step[DirectoryState]
+class Part(NamedTuple):
+    """Which node it is, and where slots are."""
+
+    node: NodeId
+    ring: Ring
 
 
-class Directory:
-    """One node of the directory."""
+Now: TypeAlias = Draft[Part, DirectoryState]
+Directory: TypeAlias = Configured[Part, DirectoryState]
 
-    def __init__(self, node: NodeId, ring: Ring) -> None:
-        self.node = node
-        self.ring = ring
 
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> DirectoryStep:
-        """Begin with nothing."""
-        del saved, life
-        return DirectoryState(), ()
+def directory_node(node: NodeId, ring: Ring) -> Directory:
+    """Make the machine of a node."""
+    return Configured(start, step, Part(node, ring))
 
-    def step(self, state: DirectoryState, event: Event) -> DirectoryStep:
-        """Take one event."""
-        match event:
-            case Received(sender, message):
-                return self._on_message(state, sender, message)
-            case Requested(request):
-                return self._on_request(state, request)
-            case PeerRestarted(peer):
-                return self._on_peer_restarted(state, peer)
-            case TimerFired() | Answered() | Chosen():
-                return state, ()
-            case _:
-                assert_never(event)
 
-    def _on_message(self, state: DirectoryState, sender: NodeId, message: Any) -> DirectoryStep:
-        match message:
-            case Publish():
-                return self._on_slot(state, published(state.slot, sender, message))
-            case Find():
-                return self._sent(state, (Send(sender, found(state.slot, sender, message)),))
-            case Watch():
-                return self._on_slot(state, watched(state.slot, sender, message))
-            case Unwatch(query):
-                return replace(state, slot=unwatched(state.slot, sender, query)), ()
-            case Matches():
-                return self._on_matches(state, sender, message)
-            case Changes():
-                return self._on_changes(state, sender, message)
-            case _:
-                return state, ()
+def start(_part: Part, _saved: tuple[Any, ...] = (), _life: int = 0) -> Step[DirectoryState]:
+    """Begin with nothing."""
+    return DirectoryState(), ()
 
-    def _on_request(self, state: DirectoryState, request: Any) -> DirectoryStep:
-        match request:
-            case Publish(added, withdrawn):
-                return self._publish(state, added, withdrawn)
-            case Find():
-                assert request.query not in state.findings, "a program gives each query a number of its own"
-                slots = self._slots(request.shape, request.bounds)
-                finding = Finding(request, slots)
-                state = replace(state, findings=state.findings.set(request.query, finding))
-                return self._sent(state, (Send(slots[0], request),))
-            case Watch():
-                # Else the view began anew, and what the first one showed would never go out of sight.
-                assert request.query not in state.views, "a program gives each query a number of its own"
-                state = replace(state, views=state.views.set(request.query, View(request)))
-                return self._sent(state, [Send(slot, request) for slot in self._slots(request.shape, request.bounds)])
-            case Unwatch(query):
-                return self._unwatch(state, query)
-            case _:
-                return state, ()
 
-    def _slots(self, shape: str, bounds: Bounds) -> tuple[NodeId, ...]:
-        """Give the slots where entries of a shape within bounds may be, nearest first."""
-        only = bounds.only
-        return self.ring.from_node(self.node) if only is None else (self.ring.slot_of(shape, only),)
+def step(part: Part, state: DirectoryState, event: Event) -> Step[DirectoryState]:
+    """Take one event."""
+    now = Draft(part, replace(state))
+    match event:
+        case Received(sender, message):
+            on_message(now, sender, message)
+        case Requested(request):
+            on_request(now, request)
+        case PeerRestarted(peer):
+            on_peer_restarted(now, peer)
+        case TimerFired() | Answered() | Chosen():
+            pass
+        case _:
+            assert_never(event)
+    return now.state, tuple(now.effects)
 
-    def _sent(self, state: DirectoryState, sends: tuple[Send, ...] | list[Send]) -> DirectoryStep:
-        """Send messages; those to oneself are taken at once."""
-        effects: list[Effect] = []
-        for send in sends:
-            if send.to == self.node:
-                state, more = self._on_message(state, self.node, send.message)
-                effects += more
-            else:
-                effects.append(send)
-        return state, tuple(effects)
 
-    def _on_slot(self, state: DirectoryState, step: tuple[SlotState, tuple[Send, ...]]) -> DirectoryStep:
-        slot, sends = step
-        return self._sent(replace(state, slot=slot), sends)
+def on_message(now: Now, sender: NodeId, message: DirectoryMessage) -> None:
+    """Take a message: the first four are to this node's slot, the others from slots."""
+    state = now.state
+    match message:
+        case Publish():
+            change_slot(now, published(state.slot, sender, message))
+        case Find():
+            send(now, sender, found(state.slot, sender, message))
+        case Watch():
+            change_slot(now, watched(state.slot, sender, message))
+        case Unwatch(query):
+            state.slot = unwatched(state.slot, sender, query)
+        case Matches():
+            on_matches(now, sender, message)
+        case Changes():
+            on_changes(now, sender, message)
+        case _:
+            assert_never(message)
 
-    # ------------------------------------------------------------------------------------------------ holder
 
-    def _publish(
-        self, state: DirectoryState, added: tuple[Entry, ...], withdrawn: tuple[MoleculeId, ...]
-    ) -> DirectoryStep:
-        """Tell each slot at once all that changes there."""
-        mine = state.mine
-        batches: dict[NodeId, tuple[list[Entry], list[MoleculeId]]] = {}
-        for molecule in withdrawn:
-            known = mine.get(molecule)
-            if known is not None:
-                mine = mine.delete(molecule)
-                batches.setdefault(known[0], ([], []))[1].append(molecule)
-        for entry in added:
-            assert entry.holder == self.node, "a node lists its own molecules"
-            if entry.molecule not in mine:
-                slot = self.ring.slot_of(entry.shape, entry.order)
-                mine = mine.set(entry.molecule, (slot, entry))
-                batches.setdefault(slot, ([], []))[0].append(entry)
-        sends = [Send(to, Publish(tuple(come), tuple(gone))) for to, (come, gone) in batches.items()]
-        return self._sent(replace(state, mine=mine), sends)
+def on_request(now: Now, request: Publish | Find | Watch | Unwatch) -> None:
+    """Take what the program wants."""
+    state = now.state
+    match request:
+        case Publish(added, withdrawn):
+            publish(now, added, withdrawn)
+        case Find():
+            assert request.query not in state.findings, "a program gives each query a number of its own"
+            slots = slots_of(now, request.shape, request.bounds)
+            state.findings = state.findings.set(request.query, Finding(request, slots))
+            send(now, slots[0], request)
+        case Watch():
+            # Else the view began anew, and what the first one showed would never go out of sight.
+            assert request.query not in state.views, "a program gives each query a number of its own"
+            state.views = state.views.set(request.query, View(request))
+            for slot in slots_of(now, request.shape, request.bounds):
+                send(now, slot, request)
+        case Unwatch(query):
+            view = state.views.get(query)
+            if view is not None:
+                state.views = state.views.delete(query)
+                for slot in slots_of(now, view.watch.shape, view.watch.bounds):
+                    send(now, slot, request)
+        case _:
+            assert_never(request)
 
-    # ------------------------------------------------------------------------------------- seeker and watcher
 
-    def _on_matches(self, state: DirectoryState, slot: NodeId, matches: Matches) -> DirectoryStep:
-        finding = state.findings.get(matches.query)
-        if finding is None or finding.slots[0] != slot:
-            return state, ()
-        return self._go_on(state, replace(finding, entries=finding.entries + matches.entries))
+def slots_of(now: Now, shape: str, bounds: Bounds) -> tuple[NodeId, ...]:
+    """Return the slots where entries of a shape within bounds may be, nearest first."""
+    part, only = now.config, bounds.only
+    return part.ring.from_node(part.node) if only is None else (part.ring.slot_of(shape, only),)
 
-    def _go_on(self, state: DirectoryState, finding: Finding) -> DirectoryStep:
-        """Ask the next slot, or be content."""
-        find = finding.find
-        slots = finding.slots[1:]
-        limit = find.limit - len(finding.entries)
-        if limit <= 0 or not slots:
-            state = replace(state, findings=state.findings.delete(find.query))
-            return state, (Report(Found(find.query, finding.entries)),)
-        state = replace(state, findings=state.findings.set(find.query, replace(finding, slots=slots)))
-        return self._sent(state, (Send(slots[0], replace(find, limit=limit)),))
 
-    def _on_changes(self, state: DirectoryState, slot: NodeId, changes: Changes) -> DirectoryStep:
-        view = state.views.get(changes.query)
-        if view is None:
-            # Sent before the slot heard that nobody watches any more.
-            return state, ()
-        shown = view.shown
-        for place in changes.removed:
-            if place in shown:
+def send(now: Now, to: NodeId, message: DirectoryMessage) -> None:
+    """Send a message; one to oneself is taken at once."""
+    if to == now.config.node:
+        on_message(now, to, message)
+    else:
+        now.send(to, message)
+
+
+def change_slot(now: Now, change: SlotStep) -> None:
+    """Change this node's slot, and tell its watchers."""
+    now.state.slot, sends = change
+    for one in sends:
+        send(now, one.to, one.message)
+
+
+# ----------------------------------------------------------------------------------------------------------- holder
+
+
+def publish(now: Now, added: tuple[Entry, ...], withdrawn: tuple[MoleculeId, ...]) -> None:
+    """Inform each slot at once of all that changes there."""
+    mine = now.state.mine
+    batches: dict[NodeId, tuple[list[Entry], list[MoleculeId]]] = {}
+    for molecule in withdrawn:
+        known = mine.get(molecule)
+        if known is not None:
+            mine = mine.delete(molecule)
+            batches.setdefault(known[0], ([], []))[1].append(molecule)
+    for entry in added:
+        assert entry.holder == now.config.node, "a node lists its own molecules"
+        if entry.molecule not in mine:
+            slot = now.config.ring.slot_of(entry.shape, entry.order)
+            mine = mine.set(entry.molecule, (slot, entry))
+            batches.setdefault(slot, ([], []))[0].append(entry)
+    now.state.mine = mine
+    for to, (come, gone) in batches.items():
+        send(now, to, Publish(tuple(come), tuple(gone)))
+
+
+# ----------------------------------------------------------------------------------------------- seeker and watcher
+
+
+def on_matches(now: Now, slot: NodeId, matches: Matches) -> None:
+    """Add what a slot has found."""
+    finding = now.state.findings.get(matches.query)
+    if finding is not None and finding.slots[0] == slot:
+        go_on(now, replace(finding, entries=finding.entries + matches.entries))
+
+
+def go_on(now: Now, finding: Finding) -> None:
+    """Ask the next slot, or be content."""
+    state, find = now.state, finding.find
+    slots = finding.slots[1:]
+    limit = find.limit - len(finding.entries)
+    if limit <= 0 or not slots:
+        state.findings = state.findings.delete(find.query)
+        now.report(Found(find.query, finding.entries))
+    else:
+        state.findings = state.findings.set(find.query, replace(finding, slots=slots))
+        send(now, slots[0], replace(find, limit=limit))
+
+
+def on_changes(now: Now, slot: NodeId, changes: Changes) -> None:
+    """Change a view; one that the slot has not yet heard is watched no more is gone."""
+    view = now.state.views.get(changes.query)
+    if view is None:
+        return
+    shown = view.shown
+    for place in changes.removed:
+        if place in shown:
+            shown = shown.delete(place)
+    for entry in changes.added:
+        shown = shown.set(entry.place, slot)
+    now.state.views = now.state.views.set(changes.query, replace(view, shown=shown))
+    now.report(Seen(changes.query, changes.added, changes.removed))
+
+
+# ---------------------------------------------------------------------------------------------------------- restart
+
+
+def on_peer_restarted(now: Now, peer: NodeId) -> None:
+    """Forget what the peer said, and say again what it must know."""
+    state = now.state
+    change_slot(now, forgotten(state.slot, peer))
+    mine = sorted((entry for slot, entry in state.mine.values() if slot == peer), key=lambda entry: entry.molecule)
+    if mine:
+        now.send(peer, Publish(tuple(mine)))
+    for query, view in sorted(state.views.items()):
+        if peer not in slots_of(now, view.watch.shape, view.watch.bounds):
+            continue
+        now.send(peer, view.watch)
+        gone = tuple(sorted(place for place, slot in view.shown.items() if slot == peer))
+        if gone:
+            shown = view.shown
+            for place in gone:
                 shown = shown.delete(place)
-        for entry in changes.added:
-            shown = shown.set(entry.place, slot)
-        state = replace(state, views=state.views.set(changes.query, replace(view, shown=shown)))
-        return state, (Report(Seen(changes.query, changes.added, changes.removed)),)
-
-    def _unwatch(self, state: DirectoryState, query: int) -> DirectoryStep:
-        view = state.views.get(query)
-        if view is None:
-            return state, ()
-        state = replace(state, views=state.views.delete(query))
-        slots = self._slots(view.watch.shape, view.watch.bounds)
-        return self._sent(state, [Send(slot, Unwatch(query)) for slot in slots])
-
-    # ------------------------------------------------------------------------------------------------ restart
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        """Forget what the peer said, and say again what it must know."""
-        state, effects = self._on_slot(state, forgotten(state.slot, peer))
-        lost: list[Effect] = []
-        mine = [entry for slot, entry in state.mine.values() if slot == peer]
-        mine.sort(key=lambda entry: entry.molecule)
-        if mine:
-            lost.append(Send(peer, Publish(tuple(mine))))
-        for query, view in sorted(state.views.items()):
-            if peer not in self._slots(view.watch.shape, view.watch.bounds):
-                continue
-            lost.append(Send(peer, view.watch))
-            gone = tuple(sorted(place for place, slot in view.shown.items() if slot == peer))
-            if gone:
-                shown = view.shown
-                for place in gone:
-                    shown = shown.delete(place)
-                state = replace(state, views=state.views.set(query, replace(view, shown=shown)))
-                lost.append(Report(Seen(query, (), gone)))
-        for _, finding in sorted(state.findings.items()):
-            if finding.slots[0] == peer:
-                # What the slot had is gone for now; another one may have enough.
-                state, more = self._go_on(state, finding)
-                lost += more
-        return state, (*effects, *lost)
+            state.views = state.views.set(query, replace(view, shown=shown))
+            now.report(Seen(query, (), gone))
+    for _, finding in sorted(state.findings.items()):
+        if finding.slots[0] == peer:
+            # What the slot had is gone for now; another one may have enough.
+            go_on(now, finding)
 
 
-__all__ = ["Directory", "DirectoryState", "DirectoryStep", "Finding", "View"]
+__all__ = ["Directory", "DirectoryState", "Finding", "View", "directory_node"]

@@ -16,7 +16,7 @@ three things out of what its parts say:
 What the detector sends is cheap, but for `Awake`; all else is counted. Only capture saves anything. After a crash it
 reports what molecules are left, and the program watches and asks anew.
 
-    node = Node(moving_node(config), Directory(me, ring), detector_node(me, nodes), is_busy=is_busy)
+    node = Node(moving_node(config), directory_node(me, ring), detector_node(me, nodes), is_busy=is_busy)
     machine = Linked(node, me=me, peers=nodes, tells_all_taken=True)
 """
 
@@ -116,7 +116,7 @@ class Node:
         self.capture = capture
         self.directory = directory
         self.detector = detector
-        self.node = directory.node
+        self.node = directory.config.node
         self.is_busy = is_busy
         self.molecules = molecules
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.protocols.capture.moving import IDLE, Kept, MovingConfig, MovingMessage, MovingRecord, moving_node
-from solvent.protocols.directory import Directory, Ring
+from solvent.protocols.directory import Ring, directory_node
 from solvent.protocols.inertia import detector_node
 from solvent.protocols.link import Linked, record_type, wire_type
 from solvent.protocols.nodes import Node, message_type
@@ -25,7 +25,7 @@ def machine_of(node: NodeId, nodes: tuple[NodeId, ...]) -> Linked[Any]:
     """Make the machine of a node."""
     inner = Node(
         moving_node(MovingConfig(node, confirm=True)),
-        Directory(node, Ring(nodes)),
+        directory_node(node, Ring(nodes)),
         detector_node(node, nodes, pause=ROUND_PAUSE),
         is_busy=is_busy,
     )

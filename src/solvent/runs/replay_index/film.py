@@ -88,7 +88,7 @@ MAX_ROWS = 20_000_000
 class _Shown:
     """A molecule that is there."""
 
-    __slots__ = ("born", "id", "made", "molecule", "pool", "subs")
+    __slots__ = ("born", "id", "is_opened", "made", "molecule", "pool", "subs")
 
     def __init__(self, number: int, molecule: Molecule, pool: _Pool, born: int, made: int | None) -> None:
         self.id = number
@@ -96,6 +96,8 @@ class _Shown:
         self.pool = pool
         self.born = born
         self.made = made
+        #: Whether it stands for a sub-workflow, whose solution is in no other one.
+        self.is_opened = False
         #: Its solutions, as they are numbered in the film.
         self.subs: list[_Pool] = []
 
@@ -103,7 +105,7 @@ class _Shown:
 class _Pool:
     """A solution, and what is in it."""
 
-    __slots__ = ("endless", "holder", "id", "members", "solution", "task")
+    __slots__ = ("endless", "holder", "id", "members", "names", "solution", "task")
 
     def __init__(self, number: int, solution: Solution, holder: int, task: str) -> None:
         self.id = number
@@ -111,6 +113,8 @@ class _Pool:
         self.holder = holder
         #: The task that it is part of.
         self.task = task
+        #: Of the solution of a workflow: its tasks, by their molecules.
+        self.names: Mapping[Molecule, str] | None = None
         self.members: dict[Any, list[_Shown]] = {}
         #: Those of which there are endlessly many.
         self.endless: dict[Any, _Shown] = {}
@@ -127,7 +131,6 @@ class Film:
         self.at = 0.0
         self._file = file
         self._ids = self._pool_ids = 0
-        self._names: Mapping[Molecule, str] = {}
         self._pools: dict[int, _Pool] = {}
         #: Calls that are out, by the list of what they took.
         self._out: dict[int, tuple[Flight, _Shown]] = {}
@@ -135,9 +138,17 @@ class Film:
 
     def begin(self, solution: Solution, names: Mapping[Molecule, str]) -> None:
         """Show a solution as it is before the first reaction; `names` are the tasks by their molecules."""
-        self._names = names
         root = self._pool(solution, 0, "")
+        root.names = names
         self._add(root, solution, None)
+
+    def opened(self, around: Solution, what: Molecule, solution: Solution, names: Mapping[Molecule, str]) -> bool:
+        """Show the solution of a sub-workflow as one molecule beside the task that calls it, from now on."""
+        self._next(None, "opened", around)
+        one = self._make(self._pool_of(around), (what, solution), self.number, names)
+        one.is_opened = True
+        self._part(Role.MADE, one)
+        return True
 
     def finish(self, **about: Any) -> None:
         """Write what is still there."""
@@ -229,7 +240,7 @@ class Film:
 
     def _sync(self, pool: _Pool) -> None:
         """See what has come into a solution, and what has gone."""
-        left = {key: list(several) for key, several in pool.members.items()}
+        left = {key: [one for one in several if not one.is_opened] for key, several in pool.members.items()}
         new: list[Molecule] = []
         for molecule in pool.solution:
             same = left.get(_key(molecule))
@@ -251,18 +262,21 @@ class Film:
     def _add(self, pool: _Pool, molecules: Iterable[Molecule], made: int | None) -> list[_Shown]:
         return [self._make(pool, one, made) for one in molecules]
 
-    def _make(self, pool: _Pool, molecule: Molecule, made: int | None) -> _Shown:
+    def _make(
+        self, pool: _Pool, molecule: Molecule, made: int | None, names: Mapping[Molecule, str] | None = None
+    ) -> _Shown:
         self._ids += 1
         one = _Shown(self._ids, molecule, pool, self.number, made)
         pool.members.setdefault(_key(molecule), []).append(one)
         if type(molecule) is Endless:
             pool.endless[_key(molecule)] = one
-        task = pool.task or (self._task_of(molecule) if pool.id == ROOT else "")
+        task = pool.task or self._task_of(molecule, pool)
         for solution in sub_solutions(molecule):
-            sub = self._pool(solution, one.id, task)
+            sub = self._pool(solution, one.id, "" if names is not None else task)
+            sub.names = names
             one.subs.append(sub)
             self._add(sub, solution, made)
-        if made is not None and pool.id == ROOT:
+        if made is not None and pool.names is not None:
             self._touch(one)
         return one
 
@@ -328,14 +342,16 @@ class Film:
 
     # --- The file.
 
-    def _task_of(self, molecule: Molecule) -> str:
-        """Give the task that a molecule of the outermost solution belongs to."""
-        if type(molecule) is not tuple:
+    @staticmethod
+    def _task_of(molecule: Molecule, pool: _Pool) -> str:
+        """Give the task that a molecule of the solution of a workflow belongs to."""
+        names = pool.names
+        if type(molecule) is not tuple or names is None:
             return ""
-        return next((self._names[one] for one in molecule if type(one) in ATOMS and one in self._names), "")
+        return next((names[one] for one in molecule if type(one) in ATOMS and one in names), "")
 
     def _touch(self, one: _Shown) -> None:
-        task = one.pool.task or self._task_of(one.molecule)
+        task = one.pool.task or self._task_of(one.molecule, one.pool)
         if task and (one.subs or task_of(one.molecule) is not None):
             self._file.write("touched", task, self.number)
 

@@ -15,7 +15,7 @@ export function follow(name) {
     place,
     /** What does not change. */
     about: { tasks: [] },
-    /** Each with `name`, `service`, `number`, `state`, `calls` (numbers of calls). */
+    /** Each with `name`, `service`, `number`, `state`, `calls` (numbers of calls); `isInner` inside a sub-workflow. */
     tasks: [],
     byName: new Map(),
     /** Each with `task`, `key`, `began`, `ended`, `state`, `tries`, `attempts`, `text`, `shard`; seconds. */
@@ -74,7 +74,16 @@ export function follow(name) {
     run.touched.add(message.t);
   }
 
+  function addTask(name, state) {
+    const number = run.tasks.length;
+    const task = { name, service: "", number, state, calls: [], isInner: true };
+    run.tasks.push(task);
+    run.byName.set(name, task);
+    run.touched.add(number);
+  }
+
   const takes = {
+    inner(message) { message.tasks.forEach((name, at) => addTask(name, message.states[at])); },
     task(message) { run.tasks[message.t].state = message.s; run.touched.add(message.t); },
     call: takeCall,
     adapt(message) { run.adaptations.push(message); },
@@ -86,6 +95,8 @@ export function follow(name) {
   };
 
   function takeAll(all) {
+    run.tasks.length = run.about.tasks.length;
+    for (const name of all.inner) addTask(name, "waiting");
     all.states.forEach((state, number) => { run.tasks[number].state = state; run.tasks[number].calls = []; run.touched.add(number); });
     run.calls = [];
     all.calls.forEach(takeCall);

@@ -84,11 +84,12 @@ export function show(root, [name, ...words], page) {
     state.hidden = beside.hidden = false;
     state.textContent = run.state;
     state.dataset.state = run.state;
-    const found = tally(run.tasks);
+    const own = run.tasks.filter((task) => !task.isInner);
+    const found = tally(own);
     fill(counts, ...[...found].map(([one, count]) => make("span", { class: "state", data: { state: one }, title: `${count} ${one}` }, `${count.toLocaleString("en")} ${one}`)));
     times.textContent = `${when(run.about.created)} · ${seconds(run.seconds())}`;
     cancel.hidden = !page.about.control || OVER.has(run.state);
-    const wanted = run.tasks.length - (found.get("asleep") ?? 0) - (found.get("unused") ?? 0) - (found.get("replaced") ?? 0);
+    const wanted = own.length - (found.get("asleep") ?? 0) - (found.get("unused") ?? 0) - (found.get("replaced") ?? 0);
     bar.setAttribute("aria-label", `${found.get("done") ?? 0} of ${counted(wanted, "task")} done`);
     fill(bar, ...["done", "failed", "running"].filter((one) => found.has(one)).map((one) => {
       const part = make("span", { data: { state: one } });

@@ -3,7 +3,7 @@ import { fill, make } from "./dom.js";
 
 const SIGNS = { taken: "−", made: "+", changed: "~", kept: "·" };
 const SAYS = { taken: "taken by this reaction", made: "made by this reaction", changed: "changed by this reaction", kept: "kept by this reaction", around: "where it happened" };
-const WHAT = { call: "a call goes out", answer: "a call is answered", came: "came from outside", reaction: "" };
+const WHAT = { call: "a call goes out", answer: "a call is answered", came: "came from outside", opened: "a sub-workflow is opened", reaction: "" };
 
 /** Name a reaction: its rule, or where what came comes from. */
 export function nameOf(reaction) {

@@ -9,7 +9,6 @@ import pytest
 from solvent.errors import Misuse
 from solvent.protocols.capture.vocabulary import MoleculeId
 from solvent.protocols.directory import (
-    Directory,
     DirectoryState,
     Entry,
     Find,
@@ -18,6 +17,7 @@ from solvent.protocols.directory import (
     Unwatch,
     Watch,
     bounds,
+    directory_node,
     entry,
 )
 from solvent.protocols.directory.messages import Changes, Matches
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NODES = (NodeId(0), NodeId(1), NodeId(2))
 A, B, C = NODES
 RING = Ring(NODES)
-directory = Directory(A, RING)
+directory = directory_node(A, RING)
 
 
 def kept_at(slot: NodeId, holder: NodeId, molecule: int = 1, *, above: int = 0) -> Entry:

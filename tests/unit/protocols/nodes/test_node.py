@@ -15,7 +15,7 @@ from solvent.protocols.capture.vocabulary import (
     RuleId,
     Wake,
 )
-from solvent.protocols.directory import Directory, Ring
+from solvent.protocols.directory import Ring, directory_node
 from solvent.protocols.inertia import detector_node
 from solvent.protocols.inertia.messages import NEVER, Awake, Probe
 from solvent.protocols.link import AllTaken, Cheap
@@ -56,7 +56,7 @@ def node_with(*molecules: tuple[int, Offer]) -> Node:
     first = tuple((MoleculeId(number), packed(offer)) for number, offer in molecules)
     return Node(
         moving_node(MovingConfig(B, first, confirm=True)),
-        Directory(B, RING),
+        directory_node(B, RING),
         detector_node(B, NODES),
         is_busy=lambda state: state.phase != IDLE,
         molecules=first,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents.shards import submit
 from solvent.runs.replay_index.maker import Order, make
-from solvent.workflows.model import Alternative, Result, Task, Value
+from solvent.workflows.model import Alternative, Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import adaptive, is_small, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded, viewed
 from tests.unit.runs.replay_index.seen import filmed, written
@@ -111,3 +112,16 @@ def test_a_run_that_is_not_there_has_no_film(store: Store, film: Path) -> None:
     """Whoever asks for it is told so."""
     with pytest.raises(RecordProblem, match="there is no run"):
         make(Order(store.url, "r1", str(film)))
+
+
+def test_a_film_shows_what_happens_inside_a_sub_workflow(store: Store, film: Path) -> None:
+    """Its solution is one molecule beside the task that calls it; its tasks are found by their paths."""
+    inner = replace(workflow(Task("A", "add", (Value(1),)), Task("B", "add", (Result("A"),))), name="inner")
+    whole = Service("whole", "workflow", function=inner)
+    recorded(store, "r1", Workflow("outer", (Task("T", "whole"),), (whole,)))
+    viewer = viewed(store, "r1", film)
+    told = [viewer.reaction(number) for number in range(1, viewer.reactions + 1)]
+    assert [(one["what"], one["tasks"]) for one in told if one["what"] != "reaction"] == [
+        ("call", ["T"]), ("opened", ["T/A", "T/B", "T"]), ("call", ["T/A"]), ("answer", ["T/A"]), ("call", ["T/B"]),
+        ("answer", ["T/B"]), ("answer", ["T"]),
+    ]  # fmt: skip

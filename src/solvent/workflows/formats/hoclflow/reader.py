@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 
 CONTROL_WORDS = (
-    "JOIN", "SPLIT", "ROUTES", "AGAIN", "THREADS", "TAKES", "GIVES", "LOCK", "SIGNAL", "SENDS", "DURING", "CANCELS",
-    "COMPLETES", "ENDS", "INSTANCES",
+    "JOIN", "SPLIT", "ROUTES", "AGAIN", "MAX_ROUNDS", "THREADS", "TAKES", "GIVES", "LOCK", "SIGNAL", "SENDS", "DURING",
+    "CANCELS", "COMPLETES", "ENDS", "INSTANCES",
 )  # fmt: skip
 
 JOINS = ("ALL", "ANY", "FIRST", "ACTIVE")
@@ -87,6 +87,8 @@ class ControlReader(ArgumentReader, TestReader):
                 return {"routes": tuple(self._route(one) for one in self.list(node))}
             case "AGAIN":
                 return {"again": self._route(node)}
+            case "MAX_ROUNDS":
+                return {"max_rounds": self._number(node, word)}
             case "THREADS":
                 return {"copies": self._number(node, word)}
             case "SIGNAL":

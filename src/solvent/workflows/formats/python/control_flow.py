@@ -250,18 +250,20 @@ def deferred(step: T, *later: object) -> T:
     return step
 
 
-def repeat(last: T, *, back_to: object, when: When[T]) -> T:
+def repeat(last: T, *, back_to: object, when: When[T], max_rounds: int | None = None) -> T:
     """Go back to an earlier step while a condition holds for the result; continue otherwise.
 
     - `last`: the step whose result decides.
     - `back_to`: the step to repeat from. It is called with the result of `last` in place of the result it took before;
       inputs and constants stay the same.
     - `when`: HOCL text about `result`, or a function of the result.
+    - `max_rounds`: how often `last` may be done. If it is to be repeated after that, it fails, and an alternative may
+      take over.
 
     Returns `last`.
 
-    Raises `WorkflowProblem`: W155 without a condition, or if `back_to` waits for several steps; W156 outside a
-    workflow.
+    Raises `WorkflowProblem`: W155 without a condition, for a number below 1, or if `back_to` waits for several steps;
+    W156 outside a workflow.
 
     >>> from solvent import repeat, run, service, workflow
     >>> size = service(len)
@@ -276,7 +278,9 @@ def repeat(last: T, *, back_to: object, when: When[T]) -> T:
     """
     builder, task = _task("repeat", last)
     first = _task("repeat", back_to)[1]
-    refine(builder, task, again=Route(first, condition("repeat", when)))
+    if max_rounds is not None:
+        check_count("repeat", max_rounds)
+    refine(builder, task, again=Route(first, condition("repeat", when)), max_rounds=max_rounds)
     _enter(builder, first)
     return last
 

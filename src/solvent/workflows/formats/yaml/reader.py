@@ -39,7 +39,7 @@ How a task joins, splits, repeats, waits and cancels stands among its other keys
     join: {first: 2}          a number beside it; {first: 1, cancel: true}; {threads: 3}; {majority: 2}
     split: one                all, one, some, deferred
     to: [B, C]                the ways onwards, in order, or with conditions: {B: "result > 3", C: null}
-    again: {to: H, when: "result < 3"}
+    again: {to: H, when: "result < 3", max_rounds: 5}
     threads: 3                it passes its result on three times
     lock: L                   taken at the start, given back at the end; one by one with `takes` and `gives`
     signal: go                waits for it; {transient: go} if one that comes too early is lost
@@ -229,7 +229,7 @@ def read_control(
         **_join(reader, found.get("join"), (*path, "join"), patterns),
         split=_split(reader, found.get("split"), (*path, "split")),
         routes=_routes(reader, found.get("to"), (*path, "to")),
-        again=None if again is None else _again(reader, again, (*path, "again")),
+        **({} if again is None else _again(reader, again, (*path, "again"))),
         copies=1 if threads is None else reader.whole(threads, (*path, "threads"), "`threads`"),
         takes=(*locks, *names("takes")),
         gives=(*locks, *names("gives")),
@@ -354,11 +354,15 @@ def _tested(reader: Reader, data: dict[str, Any], path: Path) -> tuple[model.Rou
     )
 
 
-def _again(reader: Reader, data: Any, path: Path) -> model.Route:
-    found = reader.mapping(data, path, "`again`", ("to", "when", "predicate"), required=("to",))
+def _again(reader: Reader, data: Any, path: Path) -> dict[str, Any]:
+    found = reader.mapping(data, path, "`again`", ("to", "when", "predicate", "max_rounds"), required=("to",))
     task = reader.text(found["to"], (*path, "to"), "the task to go back to")
-    tests = {key: test for key, test in found.items() if key != "to" and test is not None}
-    return model.Route(task, _test(reader, tests, path, "`again`") if tests else None)
+    most = found.get("max_rounds")
+    tests = {key: found[key] for key in ("when", "predicate") if found.get(key) is not None}
+    return {
+        "again": model.Route(task, _test(reader, tests, path, "`again`") if tests else None),
+        "max_rounds": None if most is None else reader.whole(most, (*path, "max_rounds"), "`max_rounds`"),
+    }
 
 
 def _test(reader: Reader, data: Any, path: Path, what: str) -> model.Test:

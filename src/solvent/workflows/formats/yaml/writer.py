@@ -107,7 +107,7 @@ def plain_control(control: model.Control) -> dict[str, Any]:
         "join": _join(control),
         "split": None if control.split == "all" else control.split,
         "to": _routes(control.routes),
-        "again": None if control.again is None else {"to": control.again.task, **_parts(control.again.test)},
+        "again": None if control.again is None else _again(control.again, control.max_rounds),
         "threads": None if control.copies == 1 else control.copies,
     }
     if control.takes == control.gives:
@@ -124,6 +124,11 @@ def plain_control(control: model.Control) -> dict[str, Any]:
         "instances": None if control.many is None else _many(control.many),
     }
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _again(route: model.Route, max_rounds: int | None) -> dict[str, Any]:
+    found = {"to": route.task, **_parts(route.test)}
+    return found if max_rounds is None else {**found, "max_rounds": max_rounds}
 
 
 def _names(names: tuple[str, ...]) -> str | list[str] | None:
