@@ -518,7 +518,7 @@ def add(now: Now, values: tuple[Any, ...]) -> Molecules:
 
 
 def report_arrivals(now: Now, molecules: Molecules) -> None:
-    """Tell the program of molecules that are here and free."""
+    """Report molecules that are here and free."""
     if now.config.tell:
         now.effects += [Report(Arrived(molecule, value)) for molecule, value in molecules]
 

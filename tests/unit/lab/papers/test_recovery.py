@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Rewrite, Wake
+from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Wake
 from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested, TimerFired
 from solvent_lab.papers.capture import capture_node
 from solvent_lab.papers.capture.messages import (
@@ -132,11 +132,8 @@ class AdaptiveLife(Life):
         return Answered(Combination(0, tuple(places[: self.chance.choice((0, 1, 2, 2))])))
 
     def from_program(self) -> Any:
-        """Let the program react on free molecules, or call."""
-        free = sorted(molecule for molecule, holding in self.state.molecules.items() if holding.hold is None)
-        removed = tuple(free[: self.chance.randint(0, 2)])
-        request = self.chance.choice((Wake(), Rewrite(removed, ("slag",))))
-        return Requested(request)
+        """Let the program call."""
+        return Requested(Wake())
 
 
 @given(seed=st.integers(0, 1 << 32), protocol=st.sampled_from(("optimistic", "pessimistic", "adaptive")))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.protocols.capture.vocabulary import Gone, MoleculeId
 from solvent.protocols.machine import NodeId, Send
 from solvent_lab.papers.capture.messages import (
     Commitment,
@@ -29,12 +28,11 @@ from solvent_lab.papers.capture.messages import (
     RespOk,
     RespRemoved,
     RespTaken,
-    Returned,
-    Withheld,
 )
 from solvent_lab.papers.capture.state import CaptureConfig, Claim, Hold, Holding
 
 if TYPE_CHECKING:
+    from solvent.protocols.capture.vocabulary import MoleculeId
     from solvent_lab.papers.capture.state import CaptureState, Now
 
 
@@ -96,8 +94,6 @@ def on_commitment(now: Now, sender: NodeId, message: Commitment) -> None:
     changed = Holding(holding.value, hold, holding.queue.delete(sender), holding.waiting)
     state.molecules = state.molecules.set(molecule, changed)
     now.effects.append(Send(sender, RespOk(molecule, message.attempt, state.rule, own_rate(state))))
-    if now.config.tell:
-        now.report(Withheld(molecule))
 
 
 def on_fetch(now: Now, sender: NodeId, fetch: Fetch) -> None:
@@ -121,14 +117,10 @@ def on_fetch(now: Now, sender: NodeId, fetch: Fetch) -> None:
         lent = Hold(sender, attempt, True, hold.claim if hold is not None else None)
         changed = Holding(holding.value, lent, holding.queue, holding.waiting, holding.first)
         state.molecules = state.molecules.set(molecule, changed)
-        if config.tell and hold is None:
-            now.report(Withheld(molecule))
     else:
         # As in the paper a pessimist that fetches is sure to react, so nothing is kept here.
         state.molecules = state.molecules.delete(molecule)
         turn_away(now, molecule, holding)
-        if config.tell:
-            now.report(Gone(molecule))
 
 
 def may_fetch(config: CaptureConfig, holding: Holding, sender: NodeId, fetch: Fetch) -> bool:
@@ -166,8 +158,6 @@ def free(now: Now, molecule: MoleculeId, holding: Holding) -> None:
         rule, rate = state.rule, own_rate(state)
         for claim in sorted(holding.waiting.values()):
             now.send(claim.requester, RespOk(molecule, claim.attempt, rule, rate))
-    if now.config.tell:
-        now.report(Returned(molecule))
     state.molecules = state.molecules.set(molecule, Holding(holding.value, None, queue))
 
 
@@ -182,8 +172,6 @@ def on_reaction(now: Now, sender: NodeId, message: Reaction) -> None:
     if now.config.confirm:
         now.save(Removed(molecule))
     turn_away(now, molecule, holding)
-    if now.config.tell:
-        now.report(Gone(molecule))
     state.molecules = state.molecules.delete(molecule)
 
 

@@ -72,21 +72,6 @@ Request: TypeAlias = Query | Commitment | Fetch | GiveUp | Reaction
 Reply: TypeAlias = RespOk | RespTaken | RespRemoved | RespMolecule
 
 
-# --------------------------------------------------------------------------------------------------------- reports
-
-
-class Withheld(Value, frozen=True, gc=False):
-    """A molecule of this node is promised or lent to another: it may not react here meanwhile."""
-
-    molecule: MoleculeId
-
-
-class Returned(Value, frozen=True, gc=False):
-    """A molecule of this node is free again."""
-
-    molecule: MoleculeId
-
-
 # ------------------------------------------------------------------------------- records, where crashes are survived
 
 
@@ -120,7 +105,7 @@ class Consumed(Value, frozen=True, gc=False, tag=True):
 
 
 class Rewritten(Value, frozen=True, gc=False, tag=True):
-    """The program reacted among this node's own molecules."""
+    """Other molecules than in the beginning, in the fewest records."""
 
     removed: tuple[MoleculeId, ...]
     added: tuple[tuple[MoleculeId, Any], ...]

@@ -7,14 +7,13 @@ liveness needs (C4, C5). Read `holder` and `requester` first; this module dispat
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
 from msgspec.structs import replace
 
 from solvent.errors import Misuse
 from solvent.protocols.capture.moving import LIFE_SHIFT
-from solvent.protocols.capture.vocabulary import Arrived, Combination, Gone, MoleculeId, Products, Rewrite, Wake
+from solvent.protocols.capture.vocabulary import Combination, Products, Wake
 from solvent.protocols.machine import (
     Answered,
     Chosen,
@@ -24,7 +23,6 @@ from solvent.protocols.machine import (
     NodeId,
     PeerRestarted,
     Received,
-    Report,
     Requested,
     Step,
     TimerFired,
@@ -43,8 +41,6 @@ from solvent_lab.papers.capture.messages import (
     RespOk,
     RespRemoved,
     RespTaken,
-    Rewritten,
-    Withheld,
 )
 from solvent_lab.papers.capture.recovery import recovered
 from solvent_lab.papers.capture.state import (
@@ -94,10 +90,6 @@ def start(config: CaptureConfig, saved: tuple[Any, ...] = (), life: int = 0) -> 
     """Begin with the molecules given, or with what the records say is left of them."""
     now = Draft(config, recovered(config, saved))
     now.state.attempts = now.state.made = life << LIFE_SHIFT
-    if config.tell and (saved or life):
-        held = sorted(now.state.molecules.items(), key=itemgetter(0))
-        now.effects += [Report(Arrived(molecule, holding.value)) for molecule, holding in held]
-        now.effects += [Report(Withheld(molecule)) for molecule, holding in held if holding.hold is not None]
     holder.doubt(now, None)
     requester.discover(now)
     return now.state, tuple(now.effects)
@@ -113,12 +105,6 @@ def step(config: CaptureConfig, state: CaptureState, event: Event) -> Step[Captu
             requester.on_combination(now, combination)
         case Answered(Products(values)):
             requester.on_products(now, values)
-        case Answered(Rewrite(removed, added)):
-            # The search is over, and begins anew with what there is now.
-            now.state.phase = RESTING
-            rewrite(now, removed, added)
-        case Requested(Rewrite(removed, added)):
-            rewrite(now, removed, added)
         case Requested(Wake()):
             if state.mode != "dormant":
                 wake(now)
@@ -157,25 +143,6 @@ def wake(now: Now) -> None:
     if not state.is_woken:
         state.phase = SEARCHING
         requester.discover(now)
-
-
-def rewrite(now: Now, removed: tuple[MoleculeId, ...], added: tuple[Any, ...]) -> None:
-    """Follow a reaction that the program made among this node's own molecules."""
-    state = now.state
-    gone = [(molecule, state.molecules[molecule]) for molecule in removed]
-    assert all(holding.hold is None for _, holding in gone), "a program does not react on what is promised or lent"
-    for molecule in removed:
-        state.molecules = state.molecules.delete(molecule)
-    state.reactions += bool(removed)
-    named = requester.add(now, added)
-    if now.config.confirm:
-        now.save(Rewritten(removed, named, state.reactions))
-    for molecule, holding in gone:
-        holder.turn_away(now, molecule, holding)
-    if now.config.tell:
-        now.effects += [Report(Gone(molecule)) for molecule in removed]
-        now.effects += [Report(Arrived(molecule, value)) for molecule, value in named]
-    wake(now)
 
 
 # ---------------------------------------------------------------------------------------------------------- crashes

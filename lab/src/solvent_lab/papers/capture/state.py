@@ -175,8 +175,6 @@ class CaptureConfig(Value, frozen=True, gc=False):
     retry_after: int = 0
     #: Survive crashes: lent molecules are kept until the reaction is known, and everything is saved.
     confirm: bool = False
-    #: Tell the program of molecules that come and go.
-    tell: bool = False
 
 
 Now: TypeAlias = Draft[CaptureConfig, CaptureState]

@@ -111,7 +111,7 @@ def seek(now: Now) -> None:
 
 
 def on_seek(now: Now, sender: NodeId, seek: Seek) -> None:
-    """Say where the token is, now or when it comes."""
+    """Answer where the token is, now or when it comes."""
     state = now.state
     if seek.epoch < state.epoch or (seek.epoch == state.epoch and order.has_token(state)):
         order.hint(now, sender, Seen(state.epoch))
@@ -304,7 +304,7 @@ def on_hello(now: Now, sender: NodeId, hello: Hello) -> None:
 
 
 def on_restarted(now: Now, peer: NodeId) -> None:
-    """Say again what a node has forgotten, or never heard."""
+    """Repeat what a node has forgotten, or never heard."""
     state = now.state
     election = state.election
     if state.is_appending and peer in {*state.ring, *state.hellos}:
@@ -342,7 +342,7 @@ def ask_again(now: Now) -> None:
 
 
 def on_probe(now: Now, sender: NodeId, probe: Probe) -> None:
-    """Say which epoch this node is in."""
+    """Answer which epoch this node is in."""
     order.hint(now, sender, Known(now.state.epoch, probe.number))
 
 

@@ -43,19 +43,19 @@ class Log(Value, frozen=True, gc=False):
         return self.epoch_before(self.length)
 
     def epoch_before(self, place: int) -> Epoch:
-        """Give the epoch of the line before a place."""
+        """Return the epoch of the line before a place."""
         return self.lines[place - 1].epoch if place > self.base else self.base_epoch
 
     def joins(self, first: int, before: Epoch) -> bool:
-        """Tell whether lines from `first` on go with what is here, if the line before them is of this epoch."""
+        """Decide whether lines from `first` on go with what is here, if the line before them is of this epoch."""
         return self.base <= first <= self.length and self.epoch_before(first) == before
 
     def between(self, first: int, end: int) -> tuple[Line, ...]:
-        """Give the lines from `first` up to `end`."""
+        """Return the lines from `first` up to `end`."""
         return tuple([self.lines[place] for place in range(first, end)])
 
     def some_between(self, first: int, end: int, max_bytes: int) -> tuple[Line, ...]:
-        """Give the lines from `first` up to `end`, or as many of them as are not too large together."""
+        """Return the lines from `first` up to `end`, or as many of them as are not too large together."""
         size = 0
         for place in range(first, end):
             entry = self.lines[place].entry
@@ -67,17 +67,17 @@ class Log(Value, frozen=True, gc=False):
         return self.between(first, end)
 
     def members_at(self, place: int) -> Map[NodeId, str]:
-        """Give the members after the lines before a place."""
+        """Return the members after the lines before a place."""
         return _changed(self.base_members, (self.lines[at] for at in range(self.base, place)))
 
 
 def empty(members: Map[NodeId, str]) -> Log:
-    """Give a log without lines."""
+    """Return a log without lines."""
     return Log(base_members=members, members=members)
 
 
 def started_at(first: int, before: Epoch, members: Map[NodeId, str]) -> Log:
-    """Give the log of one who knows nothing before `first`."""
+    """Return the log of one who knows nothing before `first`."""
     return Log(first, before, members, length=first, members=members)
 
 

@@ -46,7 +46,7 @@ _MAX_FAILURES = 5
 
 
 def hint(now: Now, to: NodeId, message: Any) -> None:
-    """Say what may be lost."""
+    """Send what may be lost."""
     now.effects.append(Send(to, Cheap(message)))
 
 
@@ -316,7 +316,7 @@ def on_saved(now: Now, sender: NodeId, saved: Saved) -> None:
 
 
 def on_behind(now: Now, sender: NodeId, behind: Behind) -> None:
-    """Give another what it lacks, if this node's log is that of the epoch."""
+    """Send another what it lacks, if this node's log is that of the epoch."""
     epoch, state = behind.epoch, now.state
     if epoch < state.promised:
         now.send(sender, Refuse(epoch, state.promised))
@@ -348,7 +348,7 @@ def all_from(now: Now, first: int, epoch: Epoch) -> Append:
 
 
 def commit(now: Now, length: int) -> None:
-    """Tell the user of lines that are safe now."""
+    """Deliver the lines that are safe now."""
     state = now.state
     first, state.committed = state.committed, max(length, state.committed)
     for place in range(first, length):
