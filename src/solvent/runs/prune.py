@@ -91,7 +91,7 @@ def ended_runs(store: Store) -> list[EndedRun]:
 
 def _is_held(store: Store, record: RunRecord) -> bool:
     """Return whether a process has not left a run yet that has ended under it."""
-    holder = None if record.by_agents else holder_of(store, record)
+    holder = holder_of(store, record)
     return holder is not None and is_there(holder) is True
 
 
@@ -150,9 +150,10 @@ def _mark(store: Store, run: EndedRun) -> bool:
 
 def _trim_announcements(store: Store) -> None:
     """Remove the announcements of runs that are over."""
-    # In this order: one that is announced and has no record here is about to get it.
-    ended = {one.run for one in list_runs(store, is_pruned=True) if one.has_ended}
+    # In this order: a version of a run that is announced by then is in its record, and of a run that another process
+    # removes meanwhile the announcement is gone before the record. One that has no record is about to get it.
     up_to = {log: store.last(log) for log in (SUBMITTED, OVER, FINISHED)}
+    ended = {one.run for one in list_runs(store, is_pruned=True) if one.has_ended}
     again = dict[str, bytes]()
     for record in _records(store, SUBMITTED):
         run, _ = announced(record.data)
