@@ -241,7 +241,7 @@ def record_as_json(store: Store, record: RunRecord) -> dict[str, Any]:
         found["ended"] = record.ended
     if record.why:
         found["text"] = record.why
-    holder = None if record.by_agents or record.has_ended else holder_of(store, record)
+    holder = None if record.has_ended else holder_of(store, record)
     if holder is not None:
         found["holder"] = {"host": holder.host, "process": holder.process}
     if record.hindrance:

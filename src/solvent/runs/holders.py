@@ -87,11 +87,11 @@ def process_of(store: Store, agent: str) -> Holder | None:
 
 
 def holder_of(store: Store, record: RunRecord) -> Holder | None:
-    """Return the process that has the first shard of a run, the only one where no agents run it; nothing if none has.
+    """Return the process that has a run; nothing if none has, or if agents run it: these find out all by themselves.
 
     One that died is returned as well, unless another has said so since.
     """
-    agent = _agent_of(store, record)
+    agent = "" if record.by_agents else _agent_of(store, record)
     return process_of(store, agent) if agent else None
 
 
@@ -122,7 +122,7 @@ def is_left(store: Store, record: RunRecord) -> bool:
     """Return whether somebody may continue a run: it has not ended, and no process that is there has it."""
     if record.has_ended:
         return False
-    holder = None if record.by_agents else holder_of(store, record)
+    holder = holder_of(store, record)
     if holder is None:
         return record.by_agents or not _is_beginning(store, record)
     return not is_there(holder)

@@ -379,7 +379,7 @@ def cancel_run(store: Store, record: RunRecord, seconds: float, *, why: str) -> 
 
 def _still_there(store: Store, record: RunRecord) -> Holder | None:
     """Return the process that has not left a run yet, if it is not one of agents: these find out by themselves."""
-    holder = None if record.by_agents else holder_of(store, record)
+    holder = holder_of(store, record)
     return None if holder is None or is_there(holder) is False else holder
 
 

@@ -253,7 +253,7 @@ class RunSource:
         if self._is_finished:
             return self._last_state
         record = record_of(self._store, self.found.run)
-        if record is None:
+        if record is None or record.state == "pruned":
             return {"e": "run", "state": "gone"}
         if record.has_ended:
             return self._end(record)
