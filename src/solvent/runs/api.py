@@ -255,6 +255,11 @@ class _Plan(NamedTuple):
     own: dict[str, Any]
     jobs: int | None
 
+    @property
+    def returns(self) -> str:
+        """The type that the function of the workflow returns, by its name."""
+        return str(getattr(self.flow, "returns", ""))
+
     def embedding(self, stop: Flag) -> dict[str, Any]:
         """Return the options for an `EmbeddedRun`."""
         asked = self.should_stop
@@ -317,12 +322,12 @@ def _carried_out(plan: _Plan, store: StoreAddress, name: str | None, agents: int
         if name is not None:
             raise Misuse("H313", "`name` names a run in a store, and none is given", hint="store=True")
         embedded = EmbeddedRun(plan.workflow, plan.inputs, **plan.embedding(stop))
-        report = executed(None, embedded)
+        report = executed(None, embedded, plan.returns)
     else:
         with open_store(url) as opened:
             held = _held(opened, plan, name)
             embedded = held.embed(plan.workflow, plan.inputs, **plan.embedding(stop))
-            report = executed(held, embedded)
+            report = executed(held, embedded, plan.returns)
     embedded.execution.dissolve()
     return report, embedded.execution.errors
 
@@ -362,12 +367,14 @@ def _submitted(plan: _Plan, store: StoreAddress, name: str | None, agents: int |
             return Run(opened, hosted.name, hosted=hosted, folder=folder, resume=_resuming(url, plan))
         given = _given_to_agents(opened, plan, name)
         local = _local_agents(opened, url, given, plan, agents)
-        return Run(opened, given.run, agents=local, folder=folder, watch=plan.watch, resume=_resuming(url, plan))
     except BaseException:
         opened.close()
         if folder is not None:
             folder.cleanup()
         raise
+    run = Run(opened, given.run, agents=local, folder=folder, resume=_resuming(url, plan))
+    run.watch, run.returns = plan.watch, plan.returns
+    return run
 
 
 def _hosted(held: RecordedRun, plan: _Plan) -> HostedRun:
@@ -378,7 +385,7 @@ def _hosted(held: RecordedRun, plan: _Plan) -> HostedRun:
     except BaseException as error:
         held.give_up(error)
         raise
-    return HostedRun(held, embedded, stop).start()
+    return HostedRun(held, embedded, stop, plan.returns).start()
 
 
 def _given_to_agents(store: Store, plan: _Plan, name: str | None) -> RunRecord:

@@ -117,6 +117,8 @@ class Report:
     """How many reactions the run took."""
     seconds: float = 0.0
     """How long the run took."""
+    value: Any = None
+    """What the workflow returns: the result of a step, or a list, tuple or dictionary of them; `None` if it failed."""
     results_of: tuple[str, ...] = ()
     """The tasks whose results became the results of the workflow."""
     trace: list[Event] | None = None
@@ -186,6 +188,21 @@ def stopped_states(states: Mapping[str, str], was_out: Collection[str]) -> dict[
         name: "interrupted" if name in was_out else "waiting" if state == "unused" else state
         for name, state in states.items()
     }
+
+
+def value_of(report: Report, workflow: Workflow, returns: str = "") -> Any:
+    """Return what a workflow returns, as far as it is there; `returns` is the name of the type that it is to have."""
+    found = report.results
+    if workflow.labels:
+        pairs = zip(workflow.labels, workflow.outcomes, strict=True)
+        return {label: found[name] for label, name in pairs if name in found}
+    if returns == "NoneType":
+        return None
+    if returns == "tuple":
+        return tuple(found.get(name) for name in workflow.outcomes)
+    # Where it goes by choice, not every end is reached.
+    values = [found[name] for name in workflow.outcomes if name in found]
+    return values if returns == "list" else values[0] if len(values) == 1 else values or None
 
 
 def results_of(workflow: Workflow, forms: Forms, adaptations: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -304,5 +321,5 @@ def said_counts(kept: int, again: int, new: int, gone: int) -> str:
 
 __all__ = [
     "MAX_TEXT", "Event", "Failed", "Report", "RunFailed", "Timing", "concluded", "held_text", "problem_of",
-    "results_of", "standing_for", "state_of", "succeeded",
+    "results_of", "standing_for", "state_of", "succeeded", "value_of",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from solvent.runs.closed_shards import report_of
 from solvent.runs.holders import holder_of, is_there, status_of, this_process
 from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits, state_of, view_of
 from solvent.runs.registry import FINISHED, end, existing, workflow_of
-from solvent.runs.report import Event, Report, succeeded
+from solvent.runs.report import Event, Report, succeeded, value_of
 from solvent.runs.signals import send_signal
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class Status(NamedTuple):
 class HostedRun:
     """A run that this process executes, in a thread of its own."""
 
-    def __init__(self, held: RecordedRun, run: EmbeddedRun, stop: Flag) -> None:
+    def __init__(self, held: RecordedRun, run: EmbeddedRun, stop: Flag, returns: str) -> None:
+        self._returns = returns
         self.stop = stop
         self.report: Report | None = None
         self.error: BaseException | None = None
@@ -88,7 +89,7 @@ class HostedRun:
 
     def _execute(self) -> None:
         try:
-            self.report = executed(self._held, self._run)
+            self.report = executed(self._held, self._run, self._returns)
         except BaseException as error:  # noqa: BLE001 - raised to those who wait
             self.error = error
 
@@ -108,15 +109,17 @@ class HostedRun:
         return not self._thread.is_alive()
 
 
-def executed(held: RecordedRun | None, run: EmbeddedRun) -> Report:
-    """Execute a run here, recorded if it is `held`, and return its report."""
-    if held is None:
-        return run.run()
+def executed(held: RecordedRun | None, run: EmbeddedRun, returns: str = "") -> Report:
+    """Execute a run here, recorded if it is `held`, and return its report; `returns` as for `value_of`."""
     try:
-        return held.execute(run)
+        report = run.run() if held is None else held.execute(run)
     except BaseException as error:
-        held.give_up(error)
+        if held is not None:
+            held.give_up(error)
         raise
+    if report.succeeded:
+        report.value = value_of(report, run.execution.workflow, returns)
+    return report
 
 
 class Run:
@@ -142,7 +145,6 @@ class Run:
         hosted: HostedRun | None = None,
         agents: LocalAgents | None = None,
         folder: TemporaryDirectory[str] | None = None,
-        watch: Callable[[Event], None] | None = None,
         resume: Callable[..., tuple[HostedRun | None, LocalAgents | None, str]] | None = None,
     ) -> None:
         self.name = name
@@ -151,7 +153,9 @@ class Run:
         self._hosted = hosted
         self._agents = agents
         self._folder = folder
-        self._watch = watch
+        #: Who is told of events while it is waited for, and the type that its function returns; see `value_of`.
+        self.watch: Callable[[Event], None] | None = None
+        self.returns = ""
         self._resume = resume
 
     def __repr__(self) -> str:
@@ -183,7 +187,11 @@ class Run:
         if self._hosted is not None and self._hosted.report is not None:
             return self._hosted.report
         record = self._record()
-        return ended_report(self._store, record, self._workflow(record), view_of(self._store, record))
+        workflow = self._workflow(record)
+        report = ended_report(self._store, record, workflow, view_of(self._store, record))
+        if report.value is not None and workflow is not None:
+            report.value = value_of(report, workflow, self.returns)
+        return report
 
     def wait(self, timeout: float | None = None, *, check: bool = True) -> Report:
         """Wait until it has ended, and return its report.
@@ -198,8 +206,8 @@ class Run:
         """Wait as `wait` does, or until `stop` is set: then what was started here ends, and the run can be resumed."""
         try:
             for change in self._changes(stop, timeout):
-                if self._watch is not None and (event := event_of(change)) is not None:
-                    self._watch(event)
+                if self.watch is not None and (event := event_of(change)) is not None:
+                    self.watch(event)
         except TimeoutError:
             raise
         except BaseException:
@@ -364,6 +372,8 @@ def ended_report(store: Store, record: RunRecord, workflow: Workflow | None, see
     report.is_cancelled = report.is_cancelled or record.state == "cancelled"
     report.seconds, report.called_again, report.inner = record.lasted, seen.called_again, seen.inner_reports()
     report.timings = {name: one for name, one in seen.timings.items() if name in report.states}
+    if record.state == "done" and workflow is not None:
+        report.value = value_of(report, workflow)
     return report
 
 

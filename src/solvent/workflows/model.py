@@ -517,6 +517,8 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """Rule libraries of the user's own, by the names that tasks join by: `{"majority": "majority.hocl"}`."""
     resources: tuple[Resource, ...] = ()
     """Data that tasks change in place, one after the other, instead of passing it on as results."""
+    labels: tuple[str, ...] = ()
+    """The keys of the results, where the workflow returns a dictionary."""
 
     def _repr_svg_(self) -> str:
         """Show it in a notebook; tasks that do the same are one box where there are many."""

@@ -12,6 +12,8 @@ import pytest
 import solvent
 from solvent import service, workflow
 from solvent.errors import Misuse, WorkflowProblem
+from solvent.workflows.formats.files import load_text
+from solvent.workflows.formats.yaml.writer import write_yaml
 from solvent.workflows.model import Task, Workflow
 
 
@@ -52,6 +54,77 @@ def test_decorated_functions_and_models_run(given: Any) -> None:
         {"double_2": 4},
         {"double_2": 20},
     ]
+
+
+@workflow
+def several(number: int = 1) -> tuple[int, int]:
+    """Return two steps."""
+    return double(number), double(number)
+
+
+@workflow
+def listed(number: int = 1) -> list[int]:
+    """Return a list of one step."""
+    return [double(number)]
+
+
+@workflow
+def labelled(number: int = 1) -> dict[str, int]:
+    """Return steps by labels."""
+    return {"once": (once := double(number)), "again": double(once)}
+
+
+@workflow
+def nothing(number: int = 1) -> None:
+    """Return nothing."""
+    double(number)
+
+
+@workflow
+def of_labels(number: int = 1) -> int:
+    """Take a result by its label."""
+    return double(labelled(number)["again"])
+
+
+@pytest.mark.parametrize(
+    "flow, value",
+    [
+        (twice, 12),
+        (several, (6, 6)),
+        (listed, [6]),
+        (labelled, {"once": 6, "again": 12}),
+        (nothing, None),
+        (of_labels, 24),
+    ],
+)
+def test_value_is_what_the_function_returns(flow: Any, value: Any) -> None:
+    """`report.value`, and a call outside a workflow, have the form of what the function returns."""
+    assert (solvent.run(flow, {"number": 3}).value, flow(3), flow(number=3)) == (value, value, value)
+
+
+def test_value_of_a_dictionary_survives_a_file() -> None:
+    """The labels of results are written to a file and read again."""
+    again = load_text(write_yaml(labelled.definition()), name="flow.yaml").workflow
+    assert solvent.run(again, {"number": 3}).value == {"once": 6, "again": 12}
+
+
+def test_call_of_a_failing_workflow_raises() -> None:
+    """A workflow that is called raises as `run` does, and takes what its function takes."""
+    with pytest.raises(solvent.RunFailed):
+        refusing(3)
+    with pytest.raises(WorkflowProblem, match="cannot be called like this"):
+        twice(1, 2)  # type: ignore[call-arg]
+
+
+def test_dictionary_without_texts_is_refused() -> None:
+    """Keys of results are texts."""
+
+    @workflow
+    def flow() -> dict[int, int]:
+        return {1: double(1)}
+
+    with pytest.raises(WorkflowProblem, match="the key 1, which is no text"):
+        flow.definition()
 
 
 def test_executor_is_used_and_left_open() -> None:

@@ -306,6 +306,7 @@ class Builder:
         self.inputs = dict(inputs)
         self.origin = origin
         self.locks = dict(locks or {})
+        self.labels: tuple[str, ...] = ()
         self.patterns = dict(patterns or {})
         self.outer = current_builder()
         self.inner: dict[object, model.Service] = {}
@@ -522,6 +523,9 @@ class Builder:
 
     def finish(self, returned: Any) -> model.Workflow:
         """Return the whole workflow, whose results are the steps that its function returned."""
+        if type(returned) is dict:
+            self.labels = self._labels(returned)
+            returned = list(returned.values())
         results = tuple([self._result(step) for step in several(returned)])
         self._part_shared_exits(results)
         self._enter_stand_ins()
@@ -535,6 +539,15 @@ class Builder:
                 )
         return self._workflow(results)
 
+    def _labels(self, returned: dict[Any, Any]) -> tuple[str, ...]:
+        for key in returned:
+            if not isinstance(key, str) or not key:
+                message = f"`{self.name}` returns a dictionary with the key {key!r}, which is no text"
+                raise problem("W153", message, hint='name each result: {"mean": mean(x)}', about=self.origin)
+        if not returned:
+            raise problem("W153", f"`{self.name}` returns an empty dictionary", hint="return steps", about=self.origin)
+        return tuple(returned)
+
     def _workflow(self, results: tuple[str, ...]) -> model.Workflow:
         return model.Workflow(
             self.name,
@@ -546,6 +559,7 @@ class Builder:
             self.locks,
             self.patterns,
             tuple(self.resources.values()),
+            self.labels,
         )
 
     def _result(self, step: Any) -> str:

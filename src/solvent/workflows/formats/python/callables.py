@@ -10,6 +10,7 @@ from __future__ import annotations
 import copyreg
 import functools
 import inspect
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, cast, overload
 
 from msgspec.structs import replace
@@ -232,28 +233,36 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         return self.build(builder, args, same, over)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
+        self._refuse_outside(args, kwargs)
+        assert self.function is not None
+        return self.function(*args, **kwargs)
+
+    def _refuse_outside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse a call outside a workflow that only means something inside one."""
         for value in (*args, *kwargs.values()):
             if isinstance(value, Step):
                 raise problem("W151", f"{value!r} is used outside its workflow `{value.builder.name}`", hint=_HINT_STEP)
         if self.function is None or self._stand_ins or self._instances is not None:
             what = f"is a {self.described.kind} service" if self.function is None else "has stand-ins or instances"
             raise problem("W156", f"`{self.described.name}` {what} and runs only in a workflow", hint=HINT_PLAIN)
-        return self.function(*args, **kwargs)
 
 
 _HINT_STEP = "a step stands for a value that is known when the workflow runs; take it from the run's results"
 
 
 class WorkflowFunction(ServiceFunction[P, R_co]):
-    """A workflow: what `@workflow` makes. Run it with `solvent.run`; inside another workflow a call of it is a step.
+    """A workflow: what `@workflow` makes.
+
+    Inside another workflow a call of it is a step. Anywhere else a call runs it and returns its value; `solvent.run`
+    returns the report.
 
     >>> from solvent import service, workflow
     >>> upper = service(str.upper)
     >>> @workflow
     ... def shout(text: str) -> str:
     ...     return upper(text)
-    >>> shout.definition().name
-    'shout'
+    >>> shout("hi"), shout.definition().name
+    ('HI', 'shout')
     """
 
     function: Callable[P, Any]
@@ -269,6 +278,8 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         self.locks = locks
         self.patterns = patterns
         self._original = self
+        self.returns = ""
+        """The name of the type that the function returned when it was last traced: `tuple`, `list`, `NoneType`, ..."""
 
     def definition(self) -> model.Workflow:
         """Call the function once and return the model of its workflow.
@@ -298,7 +309,9 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         with builder.tracing():
             # A function of any type may be traced: what it takes are steps, whatever it is annotated with.
             trace = cast("Callable[..., Any]", function)
-            return builder.finish(trace(*steps.args, **steps.kwargs)), builder.places
+            returned = trace(*steps.args, **steps.kwargs)
+            self._original.returns = type(returned).__name__
+            return builder.finish(returned), builder.places
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Name the inputs: which of them a workflow gets must not depend on their order."""
@@ -316,12 +329,12 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
             builder.inner[self.function] = replace(self.described, function=inner)
         return builder.inner[self.function]
 
-    def _run(self, *_: Any, **__: Any) -> Any:
-        raise problem(
-            "W156",
-            f"`{self.described.name}` is a workflow and does not run by being called",
-            hint=f"`solvent.run({self.described.name}, {{...}})` runs it, and so does `solvent run FILE`",
-        )
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it, and return what it returns."""
+        self._refuse_outside(args, kwargs)
+        _, inputs = self._bound(args, kwargs)
+        # The package `solvent` offers names from all others; those that run workflows are above this one.
+        return import_module("solvent").run(self, inputs).value
 
 
 def _refuse_late(name: str, function: Callable[..., Any]) -> None:

@@ -65,7 +65,7 @@ from solvent.workflows.places import Key, Loaded, Places, route_key
 from solvent.workflows.value_checks import limit_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from solvent.source import Span
     from solvent.workflows.formats.yaml.tree import Tree
@@ -449,7 +449,8 @@ def _places(workflow: model.Workflow, tree: Tree) -> dict[Key, Span]:
     paths |= {("alternative", one.name): ("alternatives", at) for at, one in enumerate(workflow.alternatives)}
     judging = [(at, one.name) for at, one in enumerate(workflow.alternatives) if one.when is not None]
     paths |= {("condition", name): ("alternatives", at, "when") for at, name in judging}
-    paths |= {("result", name): ("results", at) for at, name in enumerate(workflow.results)}
+    keys: Sequence[str | int] = workflow.labels or range(len(workflow.results))
+    paths |= {("result", name): ("results", key) for key, name in zip(keys, workflow.results, strict=True)}
     for task in workflow.tasks:
         if task.control is not None:
             paths |= _route_places(task.name, tree.data["tasks"][task.name])
@@ -492,7 +493,7 @@ class Reader:
             services=self._services(found.get("services"), (*path, "services"), found["tasks"]),
             alternatives=self._alternatives(found.get("alternatives"), (*path, "alternatives")),
             inputs=self._inputs(found.get("inputs"), (*path, "inputs")),
-            results=self.names(found.get("results"), (*path, "results"), "`results`"),
+            **self._results(found.get("results"), (*path, "results")),
             locks=read_locks(self, found.get("locks"), (*path, "locks")),
             patterns=patterns,
             resources=read_resources(self, found.get("resources"), (*path, "resources")),
@@ -702,6 +703,16 @@ class Reader:
     def text_or_nothing(self, data: Any, path: Path, what: str) -> str | None:
         """Insist on a text where there is anything."""
         return None if data is None else self.text(data, path, what)
+
+    def _results(self, data: Any, path: Path) -> dict[str, Any]:
+        """Read the results: one, a list of them, or a mapping of labels to tasks."""
+        if not isinstance(data, dict):
+            return {"results": self.names(data, path, "`results`")}
+        found = {
+            self.text(label, path, "a label of a result"): self.text(task, (*path, label), f"the result `{label}`")
+            for label, task in data.items()
+        }
+        return {"results": tuple(found.values()), "labels": tuple(found)}
 
     def names(self, data: Any, path: Path, what: str) -> tuple[str, ...]:
         """Insist on names: one, a list of them, or none."""

@@ -249,7 +249,8 @@ def plain_workflow(workflow: model.Workflow) -> dict[str, Any]:
     if workflow.alternatives:
         found["alternatives"] = [_alternative(one) for one in workflow.alternatives]
     if workflow.results:
-        found["results"] = list(workflow.results)
+        labels, results = workflow.labels, workflow.results
+        found["results"] = dict(zip(labels, results, strict=True)) if labels else list(results)
     return found
 
 
