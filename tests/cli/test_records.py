@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -199,11 +200,27 @@ def test_cancel_without_a_name_asks_on_a_terminal(folder: Path) -> None:
     assert "r: cancelled" in shown
 
 
-def _answered(folder: Path, answer: str) -> str:
-    """Cancel the latest run on a terminal that answers, and return what it shows."""
+def test_prune_asks_on_a_terminal(folder: Path) -> None:
+    """It lists what is to be removed, and only `y` or `yes` removes it."""
+    go(folder)
+    assert finish(start(folder, "run", "flow.yaml", "--name", "r", *STORE))[0] == 0
+    words = ("prune", "--keep", "0")
+    assert "nothing was removed" in _answered(folder, "\n", *words)
+    shown = _answered(folder, "y\n", *words)
+    assert re.search(r"done .* flow\s+Remove 1 run for good\? \[y/N\]", shown)
+    assert "1 run, 0 blobs removed" in shown
+
+
+def _answered(folder: Path, answer: str, *words: str) -> str:
+    """Cancel the latest run, or do something else, on a terminal that answers, and return what it shows."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        arguments("cancel", *STORE), cwd=folder, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs
+        arguments(*(words or ("cancel",)), *STORE),
+        cwd=folder,
+        env=environment(),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
     )
     os.close(theirs)
     os.write(ours, answer.encode())
