@@ -35,6 +35,7 @@ GROUPS = {
         "timeline": "draw what happened when in a run of a workflow",
         "replay": "repeat a run of a workflow from its record, without calling services",
         "resume": "continue a run of a workflow that was stopped or has failed",
+        "update": "change a run of agents while it goes on",
         "signal": "send a signal to a run that waits for it, or will",
         "cancel": "end a run of a workflow",
         "prune": "remove runs that have ended, and what nothing uses any more",

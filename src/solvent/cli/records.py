@@ -241,6 +241,10 @@ def record_as_json(store: Store, record: RunRecord) -> dict[str, Any]:
         found["ended"] = record.ended
     if record.why:
         found["text"] = record.why
+    if record.version > 1:
+        found["version"] = record.version
+    if record.by_agents and not record.has_ended:
+        found["updater"] = record.updater
     holder = None if record.has_ended else holder_of(store, record)
     if holder is not None:
         found["holder"] = {"host": holder.host, "process": holder.process}

@@ -109,7 +109,7 @@ def _continued(store: Store, record: RunRecord, options: Namespace) -> RunRecord
     if not is_asked and (record.has_ended or record.by_agents) and not (record.has_ended and options.file):
         return record
     if record.by_agents and not record.has_ended:
-        hint = f"change it while it runs: `solvent update {record.run}`"
+        hint = f"change it while it goes on: `solvent update {record.run}`"
         raise RecordProblem("R405", f"the run `{record.run}` is still going on, at agents", hint=hint)
     workflow, knows_code = _workflow_now(store, record, options)
     if not is_asked and not options.file and digest_of(workflow) == record.digest:

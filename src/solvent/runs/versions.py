@@ -154,6 +154,7 @@ def _record_after(store: Store, record: RunRecord, workflow: Workflow) -> RunRec
         state="running",
         ended=0.0,
         why="",
+        updater="",
     )
 
 
@@ -769,7 +770,8 @@ def _switch(store: Store, update: Update) -> RunRecord:
     before, after = update.before, update.record
 
     def switched(record: RunRecord) -> RunRecord | None:
-        return after if (record.place, record.state) == (before.place, before.state) else None
+        was = before.place, before.state, before.updater
+        return after if (record.place, record.state, record.updater) == was else None
 
     if change(store, before.run, switched) is None:
         said = f"another version of `{before.run}` came first, or it has ended since"

@@ -16,6 +16,8 @@ from functools import partial
 from queue import Empty
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec.structs import replace
+
 from solvent.errors import Conflict, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs.agents.hosted_run import HostedRun, number_of
@@ -37,6 +39,7 @@ from solvent.runs.registry import (
     SUBMITTED,
     announced,
     announced_record,
+    change,
     messages_of,
     place_from,
     run_at,
@@ -59,6 +62,8 @@ PATIENCE_SECONDS = 0.5
 """How long a turn waits for something to come."""
 WATCH_SECONDS = 0.5
 MAX_READ = 1000
+STILL_SECONDS = 0.1
+"""How often it is looked whether calls of a run that is held still have ended."""
 _CHANGED = object()
 
 
@@ -264,8 +269,9 @@ class Agent:
         ended.update(place_from(one.data) for one in found if one.log == FINISHED)
         here = {hosted.place: hosted for hosted in self.runs.values()}
         for place, blob in fresh:
-            if place and place not in ended and place not in here:
-                self._open(place, blob)
+            if place and place not in ended:
+                if place not in here:
+                    self._open(place, blob)
                 self._looks_at = 0.0
         for place in over & here.keys() - ended:
             self._endings.end(here[place])
@@ -314,7 +320,9 @@ class Agent:
 
     def admit(self, _: Touched) -> list[Execution]:
         """Note as many calls as can run; those of other shards, too, than something has come for."""
-        return [one for hosted in self.runs.values() for one in hosted.admit()] if self._may_act() else []
+        if not self._may_act():
+            return []
+        return [one for hosted in self.runs.values() if not hosted.updater for one in hosted.admit()]
 
     def keep(self, touched: Touched) -> None:
         """Append the journals of shards, and their messages behind them; who is refused has lost the shard."""
@@ -363,7 +371,7 @@ class Agent:
         self._damaged = damaged
 
     def _look_at(self, hosted: HostedRun, touched: Touched) -> None:
-        if self._endings.is_ended(hosted):
+        if self._endings.is_ended(hosted) or self._is_held_still(hosted):
             return
         for number in list(hosted.adrift):
             if self._take(hosted, number, touched):
@@ -378,10 +386,23 @@ class Agent:
         if why and self._may_act():
             self._endings.end_as_failed(hosted.place, why)
 
+    def _is_held_still(self, hosted: HostedRun) -> bool:
+        """Return whether somebody is about to update a run; one who has died is not."""
+        updater = hosted.updater
+        if updater and self._shares.heartbeats.is_presumed_dead(updater):
+            change(self._store, hosted.run, lambda one: replace(one, updater="") if one.updater == updater else None)
+            hosted.updater = ""
+        return bool(hosted.updater)
+
     def _leave_surplus(self) -> None:
-        """Leave shards to others that have come; when all is kept that has happened there."""
+        """Leave shards to others that have come, or to who updates a run; when all is kept that has happened there."""
         for hosted in self.runs.values():
-            for number in self._shares.surplus(hosted):
+            if hosted.updater:
+                numbers = [number for number, shard in hosted.here.items() if shard.calls.is_none_out]
+                self._looks_at = min(self._looks_at, time.monotonic() + STILL_SECONDS)
+            else:
+                numbers = self._shares.surplus(hosted)
+            for number in numbers:
                 hosted.release(number)
 
     def _take(self, hosted: HostedRun, number: int, touched: Touched) -> bool:

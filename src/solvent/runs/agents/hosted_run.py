@@ -61,6 +61,8 @@ class HostedRun:
     ) -> None:
         self.run = record.run
         self.place = record.place
+        #: Who is about to update the run, if anybody: it is held still.
+        self.updater = ""
         self.record = record
         self.here: dict[int, Execution] = {}
         #: The calls of shards that were here when the store went away.

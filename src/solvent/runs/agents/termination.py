@@ -45,7 +45,9 @@ class Endings:
         if record is None or record.has_ended or record.place != hosted.place:
             # It may have been removed since it ended.
             self.known.add(hosted.place)
-        elif hosted.here and not hosted.is_over and hosted.is_idle():
+            return True
+        hosted.updater = record.updater
+        if hosted.here and not hosted.is_over and hosted.is_idle():
             self._consider(hosted)
         return hosted.place in self.known
 

@@ -1,0 +1,84 @@
+"""A run of agents is changed while it goes on, by `solvent update`."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from tests.cli.agent_processes import Command, until
+from tests.cli.command import solvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STORE = ("--store", "runs.db")
+FLOW = """
+services:
+  fetch: {shell: "echo fetch >> log; echo 12"}
+  wait: {shell: "echo wait >> log; while [ ! -e open ]; do sleep 0.05; done; echo {0}"}
+  add: {shell: "echo add >> log; expr {0} + 1"}
+tasks:
+  goods: {service: fetch}
+  gate: {service: wait, from: goods}
+  last: {service: add, from: gate}
+"""
+LONGER = f"{FLOW}  more: {{service: add, from: last}}\n"
+
+
+def calls(folder: Path) -> list[str]:
+    """Give the calls that were made, in order."""
+    path = folder / "log"
+    return path.read_text().split() if path.exists() else []
+
+
+def test_a_run_is_updated_while_it_goes_on(tmp_path: Path) -> None:
+    """What is out is waited for, and refused if that takes too long; what is unchanged is not called again."""
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    (tmp_path / "longer.yaml").write_text(LONGER)
+    solvent("submit", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path)
+    with Command("agent", *STORE, "--services", "flow.yaml", "--ttl", "2", cwd=tmp_path) as agent:
+        until(lambda: "wait" in calls(tmp_path), agent.said())
+        refused = solvent("update", "r", "longer.yaml", "--wait", "0.3", *STORE, cwd=tmp_path)
+        assert (refused.code, "R405" in refused.err) == (1, True)
+        unknown = solvent("update", "r", "--from", "gaet", *STORE, cwd=tmp_path)
+        assert (unknown.code, "gate" in unknown.err) == (2, True)
+        with Command("update", "r", "longer.yaml", *STORE, cwd=tmp_path) as update:
+            until(lambda: bool(solvent("status", "r", *STORE, "--format", "json", cwd=tmp_path).json["updater"]))
+            (tmp_path / "open").touch()
+            assert update.process.wait(200) == 0
+            assert "r continues as version 2: 2 kept, 0 run again, 1 new, 0 gone\n" in update.said()
+        done = solvent("resume", "r", *STORE, cwd=tmp_path)
+    assert (done.code, done.out) == (0, "more: 14\n")
+    assert calls(tmp_path) == ["fetch", "wait", "add", "add"]
+
+
+def test_a_finished_step_is_rejected_while_the_run_goes_on(tmp_path: Path) -> None:
+    """It is made again with all after it, and the run ends with what comes of that."""
+    beside = FLOW.replace("{service: fetch}", "{service: fetch}\n  beside: {service: wait, in: [1]}")
+    (tmp_path / "flow.yaml").write_text(beside.replace("gate: {service: wait", "gate: {service: add"))
+    solvent("submit", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path)
+    with Command("agent", *STORE, "--services", "flow.yaml", "--ttl", "2", cwd=tmp_path) as agent:
+        until(lambda: calls(tmp_path).count("add") == 2 and "wait" in calls(tmp_path), agent.said())
+        with Command("update", "r", "--from", "gate", *STORE, cwd=tmp_path) as update:
+            until(lambda: bool(solvent("status", "r", *STORE, "--format", "json", cwd=tmp_path).json["updater"]))
+            (tmp_path / "open").touch()
+            assert update.process.wait(200) == 0
+            assert "r continues as version 2: 2 kept, 2 run again, 0 new, 0 gone\n" in update.said()
+        assert solvent("resume", "r", *STORE, cwd=tmp_path).code == 0
+    assert sorted(calls(tmp_path)) == ["add"] * 4 + ["fetch", "wait"]
+
+
+def test_an_update_that_is_killed_leaves_the_run_as_it_was(tmp_path: Path) -> None:
+    """Its agents go on when they presume it dead, and nothing is called twice."""
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    (tmp_path / "longer.yaml").write_text(LONGER)
+    solvent("submit", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path)
+    with Command("agent", *STORE, "--services", "flow.yaml", "--ttl", "2", cwd=tmp_path) as agent:
+        until(lambda: "wait" in calls(tmp_path), agent.said())
+        with Command("update", "r", "longer.yaml", *STORE, cwd=tmp_path) as update:
+            until(lambda: bool(solvent("status", "r", *STORE, "--format", "json", cwd=tmp_path).json["updater"]))
+            update.end(signal.SIGKILL)
+        (tmp_path / "open").touch()
+        done = solvent("resume", "r", *STORE, cwd=tmp_path)
+    assert (done.code, done.out) == (0, "last: 13\n")
+    assert calls(tmp_path) == ["fetch", "wait", "add"]
