@@ -145,3 +145,57 @@ tasks:
     assert result.json["results"] == {"T": [3, 4, 5]}
     assert (calls(folder).count("add"), calls(folder).count("hang")) == (3, 6)
     assert sorted(result.json["inner"]) == ["T[0]", "T[1]", "T[2]"]
+
+
+ATTEMPTS = """\
+workflow: outer
+services:
+  inner:
+    retries: 1
+    backoff: 0
+    workflow:
+      workflow: inner
+      services:
+        one: {python: "own:one"}
+        first: {shell: "echo once >> calls; test $(grep -c once calls) -gt 1"}
+        hang: {python: "own:hang"}
+      tasks: {A: {service: one}, B: {service: first, after: [A]}, C: {service: hang, from: A, after: [B]}}
+tasks:
+  T: {service: inner}
+"""
+
+
+def test_a_further_attempt_has_a_path_of_its_own_and_is_continued(folder: Path) -> None:
+    """What the first attempt did is not done again by a process that continues the second."""
+    (folder / "flow.yaml").write_text(ATTEMPTS, encoding="utf-8")
+    killed(folder, *STORE)
+    assert calls(folder) == ["one", "once", "one", "once", "hang"]
+    go(folder)
+    result = solvent("resume", "r", *STORE, "--format", "json", cwd=folder)
+    assert result.json["results"] == {"T": 2}
+    assert calls(folder) == ["one", "once", "one", "once", "hang", "hang"]
+    states = {path: one["states"] for path, one in result.json["inner"].items()}
+    assert states["T!2"] == {"A": "done", "B": "done", "C": "done"}
+    logs = solvent("logs", "r", *STORE, "--format", "json", cwd=folder).json["events"]
+    told = [(one["event"], one["call"]) for one in logs if one.get("task") == "T"]
+    assert told == [("called", "T"), ("attempted", "T"), ("retried", "T"), ("done", "T")]
+    assert solvent("replay", "r", *STORE, cwd=folder).code == 0
+
+
+def test_a_time_out_ends_what_is_open_inside(folder: Path) -> None:
+    """The call inside is cancelled, an alternative takes over, and a replay comes to the same."""
+    text = FLOW.replace("inner.yaml}", "inner.yaml, timeout: 1}") + "  spare: {service: one}\n"
+    text += "alternatives:\n  - {name: late, on: timeout, exits: {T: spare}}\n"
+    (folder / "flow.yaml").write_text(text, encoding="utf-8")
+    result = solvent("run", "flow.yaml", "--name", "r", *STORE, "--format", "json", cwd=folder)
+    assert (result.code, result.json["results"]) == (0, {"last": 2})
+    seen = solvent("timeline", "r", *STORE, "--format", "json", cwd=folder).json
+    inside = {one["task"]: one["state"] for one in seen["calls"] if one["task"].startswith("T/")}
+    # How far it came depends on the machine.
+    assert "cancelled" in inside.values()
+    assert {name: seen["states"][name] for name, state in inside.items() if state == "cancelled"} == {
+        name: "cancelled" for name, state in inside.items() if state == "cancelled"
+    }
+    assert seen["states"]["T"] == "replaced"
+    replay = solvent("replay", "r", *STORE, cwd=folder)
+    assert (replay.code, replay.out) == (0, "last: 2\n")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Argument
 
+NESTED = 0.05
+"""How many tasks of a random workflow are sub-workflows."""
 TRACES = sorted((ROOT.parent / "shared" / "data" / "wfinstances").glob("*.json"))
 
 
@@ -41,6 +43,9 @@ def random_workflow(seed: int, tasks_count: int, *, failing: float = 0.15, back:
         chosen = sorted(rnd.sample(range(first, number), min(number - first, rnd.randrange(4))))
         arguments = tuple(Result(f"T{one}") for one in chosen) or (Value(number),)
         name, luck = f"T{number}", rnd.random()
+        if luck > 1 - NESTED:
+            tasks.append(Task(name, "whole" if luck > 1 - NESTED / 2 else "part", arguments[:1]))
+            continue
         tasks.append(Task(name, "refuse" if luck < failing else "work", arguments))
         if luck < failing * 0.8:
             tasks.append(Task(f"A{number}", "refuse" if rnd.random() < 0.1 else "work", arguments))
@@ -78,7 +83,16 @@ class _Adaptive:
 
     def add(self) -> None:
         """Add one more task, or some that belong together."""
-        ways = (self._sure, self._sure, self._sure, self._failing, self._rejected, self._together, self._late)
+        ways = (
+            self._sure,
+            self._sure,
+            self._sure,
+            self._nested,
+            self._failing,
+            self._rejected,
+            self._together,
+            self._late,
+        )
         self._rnd.choice(ways)()
 
     def _sources(self) -> tuple[str, ...]:
@@ -97,6 +111,13 @@ class _Adaptive:
 
     def _sure(self) -> None:
         self._task("work", self._sources())
+
+    def _nested(self) -> None:
+        """Add a sub-workflow; what it takes may be called off while it is open."""
+        sources = self._sources()[:1]
+        name = f"T{len(self.tasks)}"
+        self.tasks.append(Task(name, self._rnd.choice(("part", "whole")), tuple(map(Result, sources)) or (Value(5),)))
+        self.names[name] = any(self.names[one] for one in sources)
 
     def _failing(self) -> None:
         sources = self._sources()

@@ -255,11 +255,11 @@ class World:
             seen[key] += 1
             made[line.agent, key] += 1
         for (agent, key), count in made.items():
-            if count > (1 + policies[_task(key)].retries) * announced[agent, key]:
+            if count > (1 + policies.get(_task(key), Policy()).retries) * announced[agent, key]:
                 wrong.append(f"{agent} made {key} {count} times, and announced it {announced[agent, key]} times")
         for key, count in seen.items():
             begun = sum(times for (_, one), times in announced.items() if one == key)
-            policy = policies[_task(key)]
+            policy = policies.get(_task(key), Policy())
             if begun > 1 + policy.max_lost + withdrawn[key]:
                 wrong.append(f"{key} was begun {begun} times, and made {count} times: more than its policy allows")
             if count > 1 + policy.retries + policy.max_lost + withdrawn[key]:

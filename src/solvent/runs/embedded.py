@@ -165,7 +165,11 @@ class EmbeddedRun:
     def _calling(self) -> Iterator[Caller]:
         with self._caller(after=self._after) as caller:
             self._has_jobs = caller.threads.count_waiting
-            if self.execution.journal.is_kept and caller.executor is None:
+            # Of sub-workflows not all are opened at once: each has molecules of its own.
+            is_queued = self.execution.journal.is_kept or any(
+                one.kind == "workflow" for one in self.execution.workflow.services
+            )
+            if is_queued and caller.executor is None:
                 self._queue = CallQueue(caller)
                 self.execution.calls.room = self._queue
             yield caller

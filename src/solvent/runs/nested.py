@@ -311,15 +311,20 @@ class Nested:
         if instance is not None:
             self._close(instance)
 
-    def _close(self, instance: Execution) -> Report:
+    def _close(self, instance: Execution, *, is_cut: bool = False) -> Report:
         """Do nothing more in a sub-workflow, and note how its tasks are."""
         inside, root = instance.inside, self._root
         assert inside is not None
-        if self._root.calls.has_inside(inside.path):
+        if root.calls.has_inside(inside.path):
             instance.abandon()
+            is_cut = True
         self._forget(instance)
         report = instance.finish()
         report.task = inside.call.label
+        # What was called and has not ended was ended with it.
+        called = [name for name in report.states if is_cut and report.calls.get(name)]
+        gone = [name for name in called if report.states[name] == "waiting"]
+        report.states.update(dict.fromkeys(gone, "cancelled"))
         if inside.lender is not None:
             try:
                 report.resources, problem = inside.lender.finish()
@@ -351,7 +356,7 @@ class Nested:
         for instance in several:
             assert instance.inside is not None
             if is_over:
-                self._close(instance)
+                self._close(instance, is_cut=True)
             elif instance.inside.lender is not None:
                 instance.inside.lender.close()
 
