@@ -229,6 +229,9 @@ class Plan:
             for element in self.elements:
                 element.kept = True
             return
+        if self.is_late:
+            # It takes all that is left, also what is left of an endless molecule of which it has taken one.
+            return
         put_back: list[Expression] = []
         for element in self.top.elements:
             at = next((at for at, item in enumerate(self.product) if says(element.pattern, item)), None)

@@ -145,6 +145,8 @@ def test_rules_that_name_no_first_part_find_tuples_that_others_name() -> None:
         ("<7^inf, replace-one x::int, y::int, z::int by x + y + z>", "<7^inf, 21>"),
         ("<1, 2, A, (r = replace-one x::int by B)^inf>", "<A, B, B, r^inf>"),
         ("<<1^inf, A>, replace-one <A, ?w> by w>", "<1^inf>"),
+        ("<1^inf, replace-one x::int, ?w by x>", "<1>"),
+        ("<1^inf, A, replace-one x::int, A, ?w by x, A>", "<1, A>"),
         (
             "<A, B, Go, (r = replace x::symbol, y::int by x : y if (x != Go)), replace-one Go by 7^inf>",
             "<7^inf, A:7, B:7, r>",
