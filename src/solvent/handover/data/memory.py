@@ -75,7 +75,7 @@ class Memory:
         if not self.is_own:
             os.ftruncate(self._file, size)
             return
-        first = -(-max(size, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
+        first = min(-(-max(size, 1) // mmap.PAGESIZE) * mmap.PAGESIZE, self.length())
         with self.view(size, first) as rest:
             # Should it grow again, what is new is zero, on the last page as everywhere.
             rest[:] = bytes(len(rest))

@@ -36,6 +36,16 @@ def test_shrinking_gives_memory_back_and_kills_nobody(tmp_path: Path) -> None:
     one.close()
 
 
+def test_memory_that_ends_within_a_page_can_shrink(tmp_path: Path) -> None:
+    """The file may end on the page where the new end is; what is cut off is zero when it comes back."""
+    one = _memory(tmp_path / "d", PAGE + 2)
+    one.view(0, PAGE + 2)[:] = b"x" * (PAGE + 2)
+    one.resize(PAGE + 2, PAGE + 1)
+    one.resize(PAGE + 1, PAGE + 4)
+    assert bytes(one.view(PAGE, PAGE + 4)) == b"x" + bytes(3)
+    one.close()
+
+
 def test_what_is_cut_off_is_zero_where_no_memory_can_be_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
