@@ -12,7 +12,6 @@ process dies, the agent writes its heartbeats itself (`leases`).
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import struct
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from solvent.errors import StoreError
+from solvent.net.readiness import is_readable
 from solvent.store import opener_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class HeartbeatProcess:
 
     def _is_closed(self, seconds: float) -> bool:
         """Return whether the other end closes within some seconds: it never sends anything."""
-        return bool(select.select([self._link], [], [], seconds)[0])
+        return is_readable(self._link, seconds)
 
     def _send(self, number: signal.Signals) -> None:
         # A service may have waited for any child: then the number may belong to another process by now.
@@ -227,7 +227,7 @@ def _write_heartbeats(
                 writer = HeartbeatWriter(opened(), order.key, order.about, order.ttl, notes)
             elif not notes.is_away and _state_of(agent) not in _CANNOT_ACT:
                 writer.write()
-        if select.select([link], [], [], order.pause)[0]:
+        if is_readable(link, order.pause):
             return
 
 

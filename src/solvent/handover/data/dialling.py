@@ -6,7 +6,6 @@ import errno
 import hashlib
 import hmac
 import os
-import select
 import socket
 import threading
 import time
@@ -18,6 +17,7 @@ from solvent.net import handshake
 from solvent.net.addresses import address_from_text
 from solvent.net.codec import Nonsense
 from solvent.net.handshake import ANYBODY, Challenge, Hello, Identity, Proof, Refused
+from solvent.net.readiness import is_writable
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _problem_of(connection: socket.socket, problem: int, how: Dialling) -> int:
         how.go_on()
         if time.monotonic() > end:
             return errno.ETIMEDOUT
-        if select.select([], [connection], [], _LOOK_UP_SECONDS)[1]:
+        if is_writable(connection, _LOOK_UP_SECONDS):
             return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     return problem
 

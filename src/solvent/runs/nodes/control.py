@@ -6,7 +6,6 @@ knows the secret of the run. The node says how it is at once (`Status`) and when
 
 from __future__ import annotations
 
-import select
 import socket
 import ssl
 import time
@@ -18,6 +17,7 @@ from solvent.errors import NodeProblem
 from solvent.net import handshake
 from solvent.net.codec import Codec, Frames, Nonsense
 from solvent.net.handshake import MAX_HANDSHAKE_BYTES, Challenge, Identity, Refused
+from solvent.net.readiness import is_readable
 from solvent.protocols.machine import Message, NodeId
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Line:
         """Wait until something has arrived; say whether it has."""
         if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
             return True
-        return bool(select.select([self], [], [], seconds)[0])
+        return is_readable(self, seconds)
 
     def fileno(self) -> int:
         """Give the number to wait for."""

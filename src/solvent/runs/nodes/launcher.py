@@ -5,11 +5,11 @@ Nodes need no launcher to make progress. It waits for what they say, and for not
 
 from __future__ import annotations
 
-import select
 import time
 from typing import TYPE_CHECKING, NoReturn
 
 from solvent.errors import LIMIT_HINT, LimitReached, NodeProblem, ReactionFailed, SolventError
+from solvent.net.readiness import is_readable, ready_of
 from solvent.runs.nodes.collecting import texts_of
 from solvent.runs.nodes.control import (
     AskStatus,
@@ -175,7 +175,7 @@ class Launcher:
                 message = f"still reacting after {self._max_seconds:g} seconds"
                 raise LimitReached("H502", message, hint=LIMIT_HINT.format("--max-seconds"))
         nodes = {line.fileno(): node for node, line in self._lines.items()}
-        for number in select.select(list(nodes), [], [], seconds)[0]:
+        for number in ready_of(nodes, seconds):
             self._hear(nodes[number])
         if self._began_at is None and all(phase != "empty" for phase in self._phases.values()):
             self._begin()
@@ -264,7 +264,7 @@ class Launcher:
         for node, line in self._lines.items():
             try:
                 while self._phases.get(node) not in ("halted", "failed"):
-                    if not select.select([line], [], [], max(until - time.monotonic(), 0))[0]:
+                    if not is_readable(line, until - time.monotonic()):
                         break
                     for answer in line.hear():
                         if isinstance(answer, Status):
