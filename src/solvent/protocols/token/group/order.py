@@ -89,19 +89,20 @@ def hand(now: Now, event: Event) -> None:
     assert state.inner is not None
     state.inner, effects = ring_of(now).step(state.inner, event)
     for effect in effects:
-        match effect:
-            case Send(to, Token() as token):
+        if isinstance(effect, Send):
+            to, message = state.ring[effect.to], effect.message
+            if isinstance(message, Token):
                 assert not state.is_appending, "the token waits until what was written is safe"
-                now.send(state.ring[to], Passed(state.epoch, token, state.log.length, state.low, state.low_so_far))
-            case Send(to, message):
-                hint(now, state.ring[to], Search(state.epoch, message))
-            case Report(Granted(_, number)):
-                state.granted, state.has_locked, state.has_appended = number, False, False
-                state.quiet, state.calm = 0, 1
-            case Report(Moved(to, why)):
-                now.report(Moved(state.ring[to], why))
-            case _:
-                now.effects.append(effect)
+                now.send(to, Passed(state.epoch, message, state.log.length, state.low, state.low_so_far))
+            else:
+                hint(now, to, Search(state.epoch, message))
+        elif not isinstance(effect, Report):
+            now.effects.append(effect)
+        elif isinstance(effect.outcome, Granted):
+            state.granted, state.has_locked, state.has_appended = effect.outcome.number, False, False
+            state.quiet, state.calm = 0, 1
+        else:
+            now.report(Moved(state.ring[effect.outcome.to], effect.outcome.why))
 
 
 def drop_token(now: Now) -> None:
