@@ -29,7 +29,7 @@ from solvent.protocols.inertia import Inert, Resumed, Settled, detector_node
 from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.machine import NodeId
-from solvent.protocols.nodes import Idle, Node, Offer, Told, packed, unpacked
+from solvent.protocols.nodes import Idle, Offer, Parts, Told, packed, unpacked, whole_node
 from solvent_lab.simulator.environment import Ending, Environment
 from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
@@ -57,7 +57,7 @@ def config(node: NodeId) -> MovingConfig:
 def machine(node: NodeId) -> Linked[Any]:
     """Build a whole node."""
     first = config(node)
-    inner = Node(
+    parts = Parts(
         moving_node(first),
         directory_node(node, RING),
         # In a hurry, so that an announcement that can come too early does.
@@ -65,7 +65,7 @@ def machine(node: NodeId) -> Linked[Any]:
         is_busy=lambda state: state.phase != IDLE,
         molecules=first.molecules,
     )
-    return Linked(inner, me=node, peers=NODES, resend_after=100, tells_all_taken=True)
+    return Linked(whole_node(parts), me=node, peers=NODES, resend_after=100, tells_all_taken=True)
 
 
 def values_at(node: Any) -> list[int]:

@@ -16,19 +16,18 @@ three things out of what its parts say:
 What the detector sends is cheap, but for `Awake`; all else is counted. Only capture saves anything. After a crash it
 reports what molecules are left, and the program watches and asks anew.
 
-    node = Node(moving_node(config), directory_node(me, ring), detector_node(me, nodes), is_busy=is_busy)
-    machine = Linked(node, me=me, peers=nodes, tells_all_taken=True)
+    parts = Parts(moving_node(config), directory_node(me, ring), detector_node(me, nodes), is_busy=is_busy)
+    machine = Linked(whole_node(parts), me=me, peers=nodes, tells_all_taken=True)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.vocabulary import Abandoned, Arrived, MoleculeId, Reacted
-from solvent.protocols.directory.directory import Directory, DirectoryState
 from solvent.protocols.directory.messages import (
     Changes,
     Find,
@@ -39,7 +38,7 @@ from solvent.protocols.directory.messages import (
     Unwatch,
     Watch,
 )
-from solvent.protocols.inertia.detector import ROUND, Detector, DetectorState
+from solvent.protocols.inertia.detector import ROUND
 from solvent.protocols.inertia.messages import Active, Announce, Awake, Confirm, Passive, Probe, Roused, Sent
 from solvent.protocols.link.messages import AllTaken, Cheap
 from solvent.protocols.machine import (
@@ -47,10 +46,13 @@ from solvent.protocols.machine import (
     Ask,
     Choose,
     Chosen,
+    Configured,
+    Draft,
     Effect,
     Effects,
     Event,
     Machine,
+    NodeState,
     PeerRestarted,
     Received,
     Report,
@@ -58,7 +60,6 @@ from solvent.protocols.machine import (
     Send,
     Step,
     TimerFired,
-    Value,
 )
 from solvent.protocols.nodes.messages import Idle, Told, Working
 from solvent.protocols.nodes.offers import listing
@@ -66,6 +67,9 @@ from solvent.protocols.nodes.words import followed, for_capture, for_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from solvent.protocols.directory.directory import Directory, DirectoryState
+    from solvent.protocols.inertia.detector import Detector, DetectorState
 
 LIFE_SHIFT = 32
 """What a program was told in a former life has smaller numbers."""
@@ -77,7 +81,7 @@ _ROUSING = frozenset({Arrived, Reacted, Abandoned, Seen, Found})
 """After such a report something may be possible that was not before."""
 
 
-class NodeState(Value, frozen=True, gc=False):
+class PartsState(NodeState, gc=False):
     """The states of the parts, and what the node knows of its own activity."""
 
     capture: Any
@@ -94,14 +98,11 @@ class NodeState(Value, frozen=True, gc=False):
     is_out: bool = False
 
 
-NodeStep: TypeAlias = Step[NodeState]
+class Parts:
+    """The machines of one node.
 
-
-class Node:
-    """One node around a capture machine.
-
-    `is_busy` says of a state of that machine whether it is after something. `molecules` are those it begins with, as
-    packed offers; it reports them itself only after a crash.
+    `is_busy` decides from a state of the capture machine whether it is after something. `molecules` are those it begins
+    with, as packed offers; it reports them itself only after a crash.
     """
 
     def __init__(
@@ -120,149 +121,160 @@ class Node:
         self.is_busy = is_busy
         self.molecules = molecules
 
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> NodeStep:
-        """Begin; after a crash with what capture saved."""
-        directory, _ = self.directory.start((), life)
-        detector, alarm = self.detector.start((), life)
-        capture, effects = self.capture.start(saved, life)
-        told = life << LIFE_SHIFT
-        state = NodeState(capture, directory, detector, told=told, digested=told - 1)
-        first = tuple(Report(Arrived(*one)) for one in self.molecules) if not life else ()
-        state, effects = self._made(state, first + effects)
-        return self._settled(state, (*self._carried(alarm), Report(Told(told)), *effects), is_outside=False)
 
-    def step(self, state: NodeState, event: Event) -> NodeStep:
-        """Take one event."""
-        after, effects = self._dispatched(state, event)
-        is_outside = type(event) is not Received and type(event) is not PeerRestarted
-        return self._settled(after, effects, is_outside=is_outside)
-
-    def is_active(self, state: NodeState) -> bool:
-        """Say whether anything can come from this node without anything coming to it."""
-        return bool(
-            state.is_working
-            or state.questions
-            or state.is_out
-            or state.digested < state.told
-            or self.is_busy(state.capture)
-        )
-
-    # --------------------------------------------------------------------------------------------- to the parts
-
-    def _dispatched(self, state: NodeState, event: Event) -> NodeStep:
-        match event:
-            case Received(_, message) if type(message) in _INERTIA:
-                return self._to_detector(state, event)
-            case Received(_, message) if type(message) in _DIRECTORY:
-                return self._to_directory(state, event)
-            case TimerFired(name) if name == ROUND:
-                return self._to_detector(state, event)
-            case PeerRestarted():
-                state, effects = self._to_capture(state, event)
-                state, more = self._to_directory(state, event)
-                return state, effects + more
-            case Requested(request):
-                return self._on_request(state, event, request)
-            case Answered(answer):
-                return self._to_capture(replace(state, questions=state.questions - 1), Answered(for_capture(answer)))
-            case Chosen():
-                return self._to_capture(replace(state, questions=state.questions - 1), event)
-            case _:
-                return self._to_capture(state, event)
-
-    def _on_request(self, state: NodeState, event: Event, request: Any) -> NodeStep:
-        match request:
-            case AllTaken():
-                return replace(state, is_out=False), ()
-            case Idle(told):
-                return replace(state, is_working=False, digested=max(state.digested, told)), ()
-            case Working():
-                return replace(state, is_working=True), ()
-            case _ if type(request) in _SEEKING:
-                return self._to_directory(state, event)
-            case _:
-                return self._to_capture(state, Requested(for_capture(request)))
-
-    def _to_capture(self, state: NodeState, event: Event) -> NodeStep:
-        capture, effects = self.capture.step(state.capture, event)
-        return self._made(replace(state, capture=capture), effects)
-
-    def _to_directory(self, state: NodeState, event: Event) -> NodeStep:
-        directory, effects = self.directory.step(state.directory, event)
-        return replace(state, directory=directory), effects
-
-    def _to_detector(self, state: NodeState, event: Event) -> NodeStep:
-        detector, effects = self.detector.step(state.detector, event)
-        return replace(state, detector=detector), self._carried(effects)
-
-    def _carried(self, effects: Effects) -> Effects:
-        """Let the link do nothing for what the detector sends, but for news from outside."""
-        return tuple(
-            Send(effect.to, Cheap(effect.message))
-            if type(effect) is Send and type(effect.message) is not Awake
-            else effect
-            for effect in effects
-        )
-
-    # ------------------------------------------------------------------------------------------ of what they say
-
-    def _made(self, state: NodeState, effects: Effects) -> NodeStep:
-        """Turn what capture says into the program's words, and list what is here and free."""
-        here, questions = state.here, state.questions
-        free: dict[MoleculeId, bool] = {}
-        passed: list[Effect] = []
-        for effect in effects:
-            if type(effect) is Ask:
-                questions += 1
-                passed.append(Ask(for_program(effect.question)))
-            elif type(effect) is Report:
-                here = followed(here, free, effect.outcome)
-                passed.append(Report(for_program(effect.outcome)))
-            else:
-                questions += type(effect) is Choose
-                passed.append(effect)
-        state = replace(state, here=here, questions=questions)
-        if not free:
-            return state, tuple(passed)
-        listed = [listing(molecule, self.node, here[molecule]) for molecule, is_free in free.items() if is_free]
-        publish = Publish(
-            tuple(entry for entry in listed if entry is not None),
-            tuple(molecule for molecule, is_free in free.items() if not is_free),
-        )
-        state, more = self._to_directory(state, Requested(publish))
-        return state, (*passed, *more)
-
-    def _settled(self, state: NodeState, effects: Effects, *, is_outside: bool) -> NodeStep:
-        """Number what the program was told, and tell the detector what the step means for it."""
-        if _is_rousing(effects):
-            state = replace(state, told=state.told + 1)
-            effects = (*effects, Report(Told(state.told)))
-        if _has_counted(effects):
-            state, _ = self._to_detector(replace(state, is_out=True), Requested(Sent()))
-        is_active = self.is_active(state)
-        if is_active != state.detector.is_active:
-            change = Passive() if not is_active else Roused() if is_outside else Active()
-            state, more = self._to_detector(state, Requested(change))
-            effects += more
-            if _has_counted(more):
-                state = replace(state, is_out=True)
-        return state, _questions_last(effects)
+Now: TypeAlias = Draft[Parts, PartsState]
 
 
-def _has_counted(effects: Effects) -> bool:
+def whole_node(parts: Parts) -> Configured[Parts, PartsState]:
+    """Make the machine of a node."""
+    return Configured(start, step, parts)
+
+
+def start(parts: Parts, saved: tuple[Any, ...] = (), life: int = 0) -> Step[PartsState]:
+    """Begin; after a crash with what capture saved."""
+    directory, _ = parts.directory.start((), life)
+    detector, alarm = parts.detector.start((), life)
+    capture, effects = parts.capture.start(saved, life)
+    told = life << LIFE_SHIFT
+    now = Draft(parts, PartsState(capture, directory, detector, told=told, digested=told - 1))
+    carry(now, alarm)
+    now.report(Told(told))
+    first = tuple(Report(Arrived(*one)) for one in parts.molecules) if not life else ()
+    pass_on(now, first + effects)
+    return settled(now, is_outside=False)
+
+
+def step(parts: Parts, state: PartsState, event: Event) -> Step[PartsState]:
+    """Take one event."""
+    now = Draft(parts, replace(state))
+    match event:
+        case Received(_, message) if type(message) in _INERTIA:
+            to_detector(now, event)
+        case Received(_, message) if type(message) in _DIRECTORY:
+            to_directory(now, event)
+        case TimerFired(name) if name == ROUND:
+            to_detector(now, event)
+        case PeerRestarted():
+            to_capture(now, event)
+            to_directory(now, event)
+        case Requested(request):
+            on_request(now, event, request)
+        case Answered(answer):
+            now.state.questions -= 1
+            to_capture(now, Answered(for_capture(answer)))
+        case Chosen():
+            now.state.questions -= 1
+            to_capture(now, event)
+        case Received() | TimerFired():
+            to_capture(now, event)
+        case _:
+            assert_never(event)
+    return settled(now, is_outside=type(event) is not Received and type(event) is not PeerRestarted)
+
+
+def on_request(now: Now, event: Event, request: Any) -> None:
+    """Take what the program or the link says."""
+    state = now.state
+    match request:
+        case AllTaken():
+            state.is_out = False
+        case Idle(told):
+            state.is_working, state.digested = False, max(state.digested, told)
+        case Working():
+            state.is_working = True
+        case _ if type(request) in _SEEKING:
+            to_directory(now, event)
+        case _:
+            to_capture(now, Requested(for_capture(request)))
+
+
+# -------------------------------------------------------------------------------------------------------- the parts
+
+
+def to_capture(now: Now, event: Event) -> None:
+    """Let capture take an event."""
+    now.state.capture, effects = now.config.capture.step(now.state.capture, event)
+    pass_on(now, effects)
+
+
+def to_directory(now: Now, event: Event) -> None:
+    """Let the directory take an event."""
+    now.state.directory, effects = now.config.directory.step(now.state.directory, event)
+    now.effects += effects
+
+
+def to_detector(now: Now, event: Event) -> None:
+    """Let the detector take an event."""
+    now.state.detector, effects = now.config.detector.step(now.state.detector, event)
+    carry(now, effects)
+
+
+def carry(now: Now, effects: Effects) -> None:
+    """Let the link do nothing for what the detector sends, but for news from outside."""
+    for effect in effects:
+        is_cheap = type(effect) is Send and type(effect.message) is not Awake
+        now.effects.append(Send(effect.to, Cheap(effect.message)) if is_cheap else effect)  # type: ignore[union-attr]
+
+
+def pass_on(now: Now, effects: Effects) -> None:
+    """Turn what capture says into the program's words, and list what is here and free."""
+    state = now.state
+    free: dict[MoleculeId, bool] = {}
+    for effect in effects:
+        if type(effect) is Ask:
+            state.questions += 1
+            now.effects.append(Ask(for_program(effect.question)))
+        elif type(effect) is Report:
+            state.here = followed(state.here, free, effect.outcome)
+            now.report(for_program(effect.outcome))
+        else:
+            state.questions += type(effect) is Choose
+            now.effects.append(effect)
+    if free:
+        node = now.config.node
+        listed = [listing(molecule, node, state.here[molecule]) for molecule, is_free in free.items() if is_free]
+        added = tuple([entry for entry in listed if entry is not None])
+        gone = tuple([molecule for molecule, is_free in free.items() if not is_free])
+        to_directory(now, Requested(Publish(added, gone)))
+
+
+# --------------------------------------------------------------------------------------------------------- activity
+
+
+def is_active(now: Now) -> bool:
+    """Decide whether anything can come from this node without anything coming to it."""
+    state = now.state
+    return bool(
+        state.is_working
+        or state.questions
+        or state.is_out
+        or state.digested < state.told
+        or now.config.is_busy(state.capture)
+    )
+
+
+def settled(now: Now, *, is_outside: bool) -> Step[PartsState]:
+    """Number what the program was told, tell the detector what the step means for it, and return the step."""
+    state, effects = now.state, now.effects
+    if any(type(effect) is Report and type(effect.outcome) in _ROUSING for effect in effects):
+        state.told += 1
+        now.report(Told(state.told))
+    if has_counted(effects):
+        state.is_out = True
+        to_detector(now, Requested(Sent()))
+    active = is_active(now)
+    if active != state.detector.is_active:
+        before = len(effects)
+        to_detector(now, Requested(Passive() if not active else Roused() if is_outside else Active()))
+        state.is_out = state.is_out or has_counted(effects[before:])
+    # The program is to hear everything before it is asked: it may be asked about what it is told in the same step.
+    effects.sort(key=lambda effect: type(effect) is Ask or type(effect) is Choose)
+    return state, tuple(effects)
+
+
+def has_counted(effects: list[Effect]) -> bool:
+    """Decide whether something is sent that the link carries without fail."""
     return any(type(effect) is Send and type(effect.message) is not Cheap for effect in effects)
 
 
-def _questions_last(effects: Effects) -> Effects:
-    """Let the program hear everything before it is asked: it may be asked about what it is told in the same step."""
-    questions = tuple(effect for effect in effects if type(effect) is Ask or type(effect) is Choose)
-    if not questions:
-        return effects
-    return tuple(effect for effect in effects if type(effect) is not Ask and type(effect) is not Choose) + questions
-
-
-def _is_rousing(effects: Effects) -> bool:
-    return any(type(effect) is Report and type(effect.outcome) in _ROUSING for effect in effects)
-
-
-__all__ = ["Node", "NodeState", "NodeStep"]
+__all__ = ["Parts", "PartsState", "whole_node"]

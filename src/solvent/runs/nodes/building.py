@@ -8,7 +8,7 @@ from solvent.protocols.capture.moving import IDLE, Kept, MovingConfig, MovingMes
 from solvent.protocols.directory import Ring, directory_node
 from solvent.protocols.inertia import detector_node
 from solvent.protocols.link import Linked, record_type, wire_type
-from solvent.protocols.nodes import Node, message_type
+from solvent.protocols.nodes import Parts, message_type, whole_node
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
@@ -23,13 +23,13 @@ RECORDS: Any = record_type(MovingRecord)
 
 def machine_of(node: NodeId, nodes: tuple[NodeId, ...]) -> Linked[Any]:
     """Make the machine of a node."""
-    inner = Node(
+    parts = Parts(
         moving_node(MovingConfig(node, confirm=True)),
         directory_node(node, Ring(nodes)),
         detector_node(node, nodes, pause=ROUND_PAUSE),
         is_busy=is_busy,
     )
-    return Linked(inner, me=node, peers=nodes, ack_after=ACK_AFTER, tells_all_taken=True)
+    return Linked(whole_node(parts), me=node, peers=nodes, ack_after=ACK_AFTER, tells_all_taken=True)
 
 
 def is_busy(capture: Any) -> bool:

@@ -21,13 +21,14 @@ from solvent.protocols.inertia.messages import NEVER, Awake, Probe
 from solvent.protocols.link import AllTaken, Cheap
 from solvent.protocols.machine import (
     Answered,
+    Machine,
     NodeId,
     Received,
     Report,
     Requested,
     Send,
 )
-from solvent.protocols.nodes import Idle, Node, NodeState, Offer, Working, offered, packed, unpacked
+from solvent.protocols.nodes import Idle, Offer, Parts, PartsState, Working, offered, packed, unpacked, whole_node
 from solvent.protocols.nodes.offers import listing
 
 if TYPE_CHECKING:
@@ -51,19 +52,23 @@ FAR, NEAR = offer_kept_at(A), offer_kept_at(B)
 FIRST = MoleculeId(1)
 
 
-def node_with(*molecules: tuple[int, Offer]) -> Node:
+def node_with(*molecules: tuple[int, Offer]) -> Machine[PartsState]:
     """Build node B with these molecules."""
     first = tuple((MoleculeId(number), packed(offer)) for number, offer in molecules)
-    return Node(
-        moving_node(MovingConfig(B, first, confirm=True)),
-        directory_node(B, RING),
-        detector_node(B, NODES),
-        is_busy=lambda state: state.phase != IDLE,
-        molecules=first,
+    return whole_node(
+        Parts(
+            moving_node(MovingConfig(B, first, confirm=True)),
+            directory_node(B, RING),
+            detector_node(B, NODES),
+            is_busy=lambda state: state.phase != IDLE,
+            molecules=first,
+        )
     )
 
 
-def after(node: Node, *events: Event, saved: tuple[Any, ...] = (), life: int = 0) -> tuple[NodeState, Effects]:
+def after(
+    node: Machine[PartsState], *events: Event, saved: tuple[Any, ...] = (), life: int = 0
+) -> tuple[PartsState, Effects]:
     """Give a node these events, in order; and the effects of the last."""
     state, effects = node.start(saved, life)
     for event in events:
