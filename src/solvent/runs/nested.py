@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from solvent.runs.execution import Execution, Spectator
     from solvent.runs.kept import Blobs
     from solvent.runs.report import Report
-    from solvent.runs.resources.lending import Lender
+    from solvent.runs.resources.lender import Lender
     from solvent.services import Failure
     from solvent.services.call import Attempt
     from solvent.workflows.model import Service, Workflow

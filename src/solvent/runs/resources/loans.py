@@ -7,29 +7,41 @@ to go back to (`undo: false`).
 
 Locks are taken in the order of the names of the resources, so that calls of different runs, if they ever share some,
 cannot wait for each other.
+
+The part that a process has in the space of a run (`Branch`) is one for each run, made when it is first needed. A worker
+process may serve many runs, one after the other; when it gets to a new one, it leaves the spaces of those for which it
+has nothing more to do.
+
+What resources hold when a run has ended is for the one who started it, and in files. The memory of a run goes with the
+run. What is given to the user is a mapping of it that belongs to this process alone, so it is not copied; a page is
+when it is written to.
 """
 
 from __future__ import annotations
 
+import atexit
+import mmap
 import os
 import secrets
 import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from solvent.errors import DataLost, SolventError, SpaceProblem
-from solvent.runs.resources.branches import branch_of, close_branch, path_of
+from solvent.errors import DataLost, SolventError, SpaceProblem, WorkflowProblem, install_hint
+from solvent.handover import join
 from solvent.services.current_call import cancelled
 from solvent.services.failure import Told
 from solvent.workflows.model import Claim, shape_of, stretch_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
     from types import TracebackType
 
     from solvent.handover import BlockingHandle
-    from solvent.runs.resources.branches import Branch
-    from solvent.runs.resources.lending import Estate
+    from solvent.runs.resources.lender import Estate
     from solvent.workflows.model import Resource
 
 _CHUNK = 1 << 20
@@ -251,4 +263,144 @@ def lost(name: str) -> str:
     return f"the resource `{name}` is lost: a worker died while it changed it, and nothing was kept (`undo: false`)"
 
 
-__all__ = ["Loan", "lost"]
+MAX_READ_SECONDS = 2.0
+"""How long to wait, at the end of a run, for a function that was given up and still runs."""
+
+
+class Branch:
+    """The space of a run, as one process has it."""
+
+    def __init__(self, estate: Estate, *, is_main: bool) -> None:
+        self.is_main = is_main
+        self.loans_count = 0
+        self._opening = join(estate.space, secret=estate.secret)
+        self._space = self._opening.__enter__()
+        self._guard = threading.Lock()
+        # A handle that is kept keeps the process in the resource's lock: the next call need not enter it again.
+        self._idle: dict[str, list[BlockingHandle]] = {}
+
+    def take(self, resource: Resource) -> BlockingHandle:
+        """Give a handle that nobody else uses."""
+        with self._guard:
+            self.loans_count += 1
+            idle = self._idle.setdefault(resource.name, [])
+            if idle:
+                return idle.pop()
+        size, file = resource.bytes_count, str(resource.file) or None
+        return self._space.handle(resource.name, size=size, file=file, keep_last=resource.undo).create()
+
+    def give(self, name: str, handle: BlockingHandle) -> None:
+        """Take a handle back."""
+        with self._guard:
+            self.loans_count -= 1
+            self._idle[name].append(handle)
+
+    def make(self, resource: Resource) -> None:
+        """Have the data made."""
+        handle = self.take(resource)
+        try:
+            handle.acquire()
+            handle.release()
+        finally:
+            self.give(resource.name, handle)
+
+    @contextmanager
+    def reading(self, resource: Resource) -> Iterator[Path]:
+        """Have the data to read, and give the path of its bytes; `TimeoutError` if somebody does not give it back."""
+        handle = self.take(resource)
+        try:
+            handle.acquire("read", timeout=MAX_READ_SECONDS)
+            yield path_of(handle)
+        finally:
+            handle.withdraw()
+            self.give(resource.name, handle)
+
+    def close(self) -> None:
+        """Leave the space."""
+        self._opening.__exit__(None, None, None)
+
+
+def path_of(handle: BlockingHandle) -> Path:
+    """Give the file of the bytes that a handle holds."""
+    path = handle.path
+    assert path is not None
+    return path
+
+
+_guard = threading.RLock()
+_branches: dict[str, Branch] = {}
+
+
+def branch_of(estate: Estate, *, is_main: bool = False) -> Branch:
+    """Give the part of this process in the space of a run."""
+    with _guard:
+        if estate.space not in _branches:
+            for name in [name for name, one in _branches.items() if not one.is_main and not one.loans_count]:
+                _branches.pop(name).close()
+            _branches[estate.space] = Branch(estate, is_main=is_main)
+        return _branches[estate.space]
+
+
+def close_branch(name: str) -> None:
+    """Leave the space of a run, if this process is in it."""
+    with _guard:
+        found = _branches.pop(name, None)
+    if found is not None:
+        found.close()
+
+
+@atexit.register
+def _close_all() -> None:
+    for name in list(_branches):
+        close_branch(name)
+
+
+def opened(resource: Resource, path: Path) -> Any:
+    """Give an array over the bytes of a resource, or a view of them."""
+    with path.open("rb") as file:
+        size = resource.bytes_count or os.fstat(file.fileno()).st_size
+        if not size:
+            return memoryview(b"")
+        view = memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY))
+    if resource.shape is None:
+        return view
+    try:
+        import numpy as np
+    except ImportError:
+        return view
+    return np.frombuffer(view, resource.dtype).reshape(resource.shape)
+
+
+def save(resource: Resource, found: Any) -> None:
+    """Write what a resource holds to the file that was asked for: all of it, or nothing."""
+    target = Path(str(resource.save))
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".solvent-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                _write(resource, found, file)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)  # noqa: PTH101
+            os.replace(name, target)  # noqa: PTH105
+        except BaseException:
+            os.unlink(name)  # noqa: PTH108
+            raise
+    except OSError as error:
+        message = f"the resource `{resource.name}` cannot be saved to `{target}`: {error.strerror or error}"
+        raise WorkflowProblem("W163", message) from error
+
+
+def _write(resource: Resource, found: Any, file: Any) -> None:
+    if str(resource.save).endswith(".npy"):
+        try:
+            import numpy as np
+        except ImportError:
+            message = f"the resource `{resource.name}` cannot be saved as an array: NumPy is not installed"
+            raise WorkflowProblem("W163", message, hint=install_hint("arrays")) from None
+        np.save(file, found)
+        return
+    file.write(memoryview(found).cast("B"))
+
+
+__all__ = ["Branch", "Loan", "branch_of", "close_branch", "lost", "opened", "path_of", "save"]

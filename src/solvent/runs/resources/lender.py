@@ -103,7 +103,7 @@ class Lender:
 
     def open(self) -> None:
         """Open the space, and make the data."""
-        from solvent.runs.resources.branches import branch_of
+        from solvent.runs.resources.loans import branch_of
 
         branch = branch_of(self._estate, is_main=True)
         try:
@@ -119,15 +119,13 @@ class Lender:
 
     def close(self) -> None:
         """Leave the space; what is not saved is gone then."""
-        from solvent.runs.resources.branches import close_branch
+        from solvent.runs.resources.loans import close_branch
 
         close_branch(self._estate.space)
 
     def finish(self) -> tuple[dict[str, Any], WorkflowProblem | None]:
         """Give what the resources hold, and save what is to be saved; also the first problem with that."""
-        from solvent.runs.resources.branches import branch_of
-        from solvent.runs.resources.contents import opened, save
-        from solvent.runs.resources.loans import lost
+        from solvent.runs.resources.loans import branch_of, lost, opened, save
 
         branch, found, first = branch_of(self._estate), {}, None
         for resource in self._estate.resources:

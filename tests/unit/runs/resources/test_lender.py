@@ -279,7 +279,7 @@ def test_resources_that_cannot_be_made(tmp_path: Path) -> None:
 
 def test_arrays_need_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without NumPy a function cannot be given an array, which is said before anything is called."""
-    monkeypatch.setattr("solvent.runs.resources.lending.find_spec", lambda _name: None)
+    monkeypatch.setattr("solvent.runs.resources.lender.find_spec", lambda _name: None)
     with pytest.raises(WorkflowProblem) as caught:
         solvent.run(solving.diverging)
     assert (caught.value.code, "solvent[arrays]" in caught.value.hint) == ("W163", True)
