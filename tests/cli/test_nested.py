@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -58,9 +60,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_killed_run_continues_inside(folder: Path) -> None:
-    """After a kill only the call that was open is made again, two levels deep; nothing around it is."""
-    killed(folder, *STORE)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_stopped_continues_inside(folder: Path, how: signal.Signals) -> None:
+    """After a kill, or Ctrl-C, only the call that was open is made again, two levels deep; nothing around it is."""
+    process = hanging(folder, "run", "flow.yaml", "--name", "r", *STORE)
+    os.killpg(process.pid, how)
+    finish(process)
     assert calls(folder) == ["one", "add", "add", "add", "hang"]
     states = solvent("status", "r", *STORE, "--format", "json", cwd=folder).json["states"]
     assert (states["T/A"], states["T/B"], states["T/D/U"]) == ("done", "replaced", "done")
@@ -199,3 +204,30 @@ def test_a_time_out_ends_what_is_open_inside(folder: Path) -> None:
     assert seen["states"]["T"] == "replaced"
     replay = solvent("replay", "r", *STORE, cwd=folder)
     assert (replay.code, replay.out) == (0, "last: 2\n")
+
+
+def test_a_sub_workflow_with_resources_begins_again(folder: Path) -> None:
+    """What its resources held when the process died is in no record, so all of its calls are made again."""
+    (folder / "flow.yaml").write_text(
+        """\
+workflow: outer
+services:
+  one: {python: "own:one"}
+  inner:
+    workflow:
+      workflow: inner
+      resources: {box: {size: 4}}
+      services:
+        fill: {shell: "echo fill >> calls; printf abcd > {box}; echo 1", options: {result: json}}
+        hang: {python: "own:hang"}
+      tasks: {A: {service: fill, with: {box: {resource: box}}}, B: {service: hang, from: A}}
+tasks: {first: {service: one}, T: {service: inner, after: [first]}}
+""",
+        encoding="utf-8",
+    )
+    killed(folder, *STORE)
+    assert calls(folder) == ["one", "fill", "hang"]
+    go(folder)
+    result = solvent("resume", "r", *STORE, "--format", "json", cwd=folder)
+    assert (result.json["results"], calls(folder)) == ({"T": 2}, ["one", "fill", "hang", "fill", "hang"])
+    assert solvent("replay", "r", *STORE, cwd=folder).code == 0
