@@ -23,7 +23,7 @@ from solvent.handover.filling import Row, ends_of, rows_of
 from solvent.handover.finding import found_on
 from solvent.handover.words import details_from_text, next_version, part_version, rest_of, text_from_details
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Granted, Release, Request
-from solvent.protocols.handover.machine import Process, SpaceMachine
+from solvent.protocols.handover.machine import SpaceMachine
 from solvent.protocols.handover.state import SpaceConfig
 from solvent.protocols.handover.vocabulary import Astray, Enter, Entered, In, Of, Open, Opened, Repaired, Watch
 from solvent.protocols.machine import NodeId
@@ -236,14 +236,14 @@ class Counter(SpaceMachine):
         return super().step(state, event)
 
 
-def counted(seed: int, count: int = 14, *, during_ms: float = 4_000, desk: type[Process] = Process) -> Counters:
+def counted(seed: int, count: int = 14, *, during_ms: float = 4_000) -> Counters:
     """Let processes count and be killed; an `AssertionError` if a count is lost, or if it does not come to an end."""
     world = Counters(count, seed=seed, during_ms=during_ms)
     config, chance = SpaceConfig(world.locks), Random(seed)
     nodes = [NodeId(node) for node in range(count)]
     machines = [Counter(node, f"a{node}", config, is_first=node == 0) for node in nodes]
     for machine in machines:
-        machine.weather, machine.desk = world, desk
+        machine.weather = world
     run = world.run = TimedRun(
         [Mortal(machine, me=machine.node, peers=()) for machine in machines],
         world,

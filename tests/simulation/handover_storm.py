@@ -163,7 +163,7 @@ class Weather(Environment):
         old = self.memory.get(node % self.hosts)
         if old is None or old.version < data.version:
             self.memory[node % self.hosts] = data
-        if state.standing.is_running:
+        if state.is_running:
             # Else it waits for a repair, in which what has been released before counts.
             self.version = max(self.version, data.version)
         return In(DATA, Release(granted.handle, data))
@@ -268,7 +268,7 @@ class Weather(Environment):
 
     def standings(self) -> dict[NodeId, Any]:
         """Give what those that live and have not gone know of the others."""
-        return {node: state.standing for node, state in self.scene().states.items() if node not in self.gone}
+        return {node: state for node, state in self.scene().states.items() if node not in self.gone}
 
     def is_stuck(self) -> bool:
         """Whether some wait for others for ever, since they are too few: of two the founder is lost, say."""

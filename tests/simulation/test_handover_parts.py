@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from solvent.errors import SolventError
 from solvent_lab.broken.handover import PARTS
 from tests.simulation.handover_parts import counted
 from tests.soak_size import fresh_seeds
-
-if TYPE_CHECKING:
-    from solvent.protocols.handover.machine import Process
 
 MAX_SEEDS = 40
 
@@ -33,12 +28,12 @@ def test_tokens_are_lost_in_some_runs() -> None:
 
 @pytest.mark.parametrize(
     "name, first",
-    [("LaysPartsAnyhow", 0), ("TakesAllPartsForNew", 1), ("OverlooksGaps", 3), ("WantsAllInOneMemory", 8)],
+    [("lays_parts_anyhow", 0), ("takes_all_parts_for_new", 1), ("overlooks_gaps", 3), ("wants_all_in_one_memory", 8)],
 )
 def test_what_is_wrong_about_parts_is_caught(name: str, first: int) -> None:
     """Each broken one loses a count, or what a claim needs, in one run or another."""
-    desk = PARTS[name]
-    assert any(_is_caught(seed, desk) for seed in (first, *range(MAX_SEEDS)))
+    with PARTS[name].applied():
+        assert any(_is_caught(seed) for seed in (first, *range(MAX_SEEDS)))
 
 
 def test_every_broken_one_is_tried() -> None:
@@ -54,9 +49,9 @@ def test_no_count_is_lost_in_many_runs(seed: int) -> None:
     assert counted(seed, 14 + seed % 12, during_ms=6_000).granted >= 10
 
 
-def _is_caught(seed: int, desk: type[Process]) -> bool:
+def _is_caught(seed: int) -> bool:
     try:
-        counted(seed, desk=desk)
+        counted(seed)
     except (SolventError, AssertionError):
         return True
     return False

@@ -332,7 +332,7 @@ class SpaceNode:
         self.trouble.look()
         until = time.monotonic() + self.place.patience / 4
         here = when_files_can_be_opened(self.store.names, until=until)
-        released = self.host.state.standing.released
+        released = self.host.state.released
         names = {*question.resources, *(self.resources if here is None else here), *released}
         found = {
             name: self.resource(name).inventory(until=until, is_released=name in released) for name in sorted(names)

@@ -202,7 +202,7 @@ class Resource:
 
     def _announce(self) -> None:
         """Before the first version is released, tell all others that there is one: this host may be lost with it."""
-        if self._node.fault is None and self.name not in self._node.host.state.standing.released:
+        if self._node.fault is None and self.name not in self._node.host.state.released:
             self._node.request(Announce(self.name))
 
     def access(self, cycle: Cycle, contents: Contents, *, is_anew: bool = False) -> None:

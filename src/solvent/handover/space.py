@@ -73,7 +73,7 @@ class _Inside:
     @property
     def founder(self) -> int:
         """The process that lets others in, as far as is known here; another one when it leaves or dies."""
-        founder: int = self._node.host.state.standing.founder
+        founder: int = self._node.host.state.founder
         return founder
 
     @property
@@ -324,7 +324,7 @@ def described(node: SpaceNode) -> dict[str, Any]:
     return {
         "address": node.home.address,
         "members": sorted(node.members),
-        "founder": node.host.state.standing.founder,
+        "founder": node.host.state.founder,
         "messages": node.host.counters.messages_sent,
         "claims": [
             {"resource": name, **one} for name, resource in list(node.resources.items()) for one in resource.claims()

@@ -51,7 +51,7 @@ class Trouble:
 
     def look(self) -> None:
         """See whether enough processes answer; in a repair, whenever that may have changed."""
-        if self._since is None and self._node.host.state.standing.shortage is not None:
+        if self._since is None and self._node.host.state.shortage is not None:
             self._since = time.monotonic()
             problem = self.silence()
             if problem is not None:
@@ -82,7 +82,7 @@ class Trouble:
         since, node = self._since, self._node
         if since is None or not node.is_here:
             return None
-        shortage = node.host.state.standing.shortage
+        shortage = node.host.state.shortage
         if shortage is None:
             return None
         seconds = int(time.monotonic() - since)

@@ -29,8 +29,8 @@ from solvent.protocols.elmp.vocabulary import (
     Withdraw,
 )
 from solvent.protocols.handover.invariants import SAFETY, Scene, epochs_follow_each_other
-from solvent.protocols.handover.machine import Process, SpaceMachine
-from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, Standing
+from solvent.protocols.handover.machine import SpaceMachine
+from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState
 from solvent.protocols.handover.vocabulary import (
     Astray,
     Ballot,
@@ -63,7 +63,7 @@ USUAL = SpaceConfig(asks_inventory=False)
 R, S = "r", "s"
 """The resource, and the other one where there are two."""
 READ = Claim(is_shared=True)
-DEAD = SpaceState(Standing(Role.OVER, has_resigned=True))
+DEAD = SpaceState(Role.OVER, has_resigned=True)
 """A process that has died: the checker starts it again, and it does nothing any more."""
 
 
@@ -173,7 +173,7 @@ def _is_held(state: SpaceState, release: In) -> bool:
     """Whether what is to be released is held, and was not given up while a repair is under way."""
     part = state.resources.get(release.resource)
     given_up = (In(release.resource, Leave()), In(release.resource, Withdraw(release.wanted.handle)))
-    if part is None or any(wish.request in given_up for wish in state.standing.wishes if isinstance(wish, Requested)):
+    if part is None or any(wish.request in given_up for wish in state.wishes if isinstance(wish, Requested)):
         return False
     return any(use.is_held and use.handle == release.wanted.handle for use in part.uses)
 
@@ -348,7 +348,7 @@ def is_whole(world: World, wishes: Wishes) -> bool:
     if any(isinstance(one.question, Use | Fetch | Inventory) for node in world.nodes for one in node.questions):
         return False
     scene = scene_of(world)
-    standings = [one.standing for one in scene.states.values() if one.standing.role is not Role.OVER]
+    standings = [one for one in scene.states.values() if one.role is not Role.OVER]
     parts = [part for one in scene.states.values() for part in one.resources.values()]
     return (
         all(one.is_running and not one.wishes and not one.noting and not one.knocks for one in standings)
@@ -371,14 +371,14 @@ def settled(
     Some may have opened the second one, which has no data.
     """
     nodes = [NodeId(node) for node in range(count)]
-    members, epoch = Map((node, f"a{node}") for node in nodes), (0, nodes[0])
+    members, epoch = {node: f"a{node}" for node in nodes}, (0, nodes[0])
     parts = {R: _parts(opened, config, data), **({S: _parts(second, config)} if second else {})}
     states = []
     for node in nodes:
         circle = [*nodes[node + 1 :], *nodes[:node]]
         watched = tuple(sorted(circle[: config.watched]))
-        resources = Map((name, part[node]) for name, part in parts.items() if node in part)
-        states.append(SpaceState(Standing(Role.INSIDE, epoch, epoch, members, watched=watched), resources))
+        resources = {name: part[node] for name, part in parts.items() if node in part}
+        states.append(SpaceState(Role.INSIDE, epoch, epoch, members, watched=watched, resources=resources))
     return states
 
 
@@ -409,7 +409,6 @@ def space(
     is_in_order: bool = True,
     is_instant: bool = False,
     is_late: bool = False,
-    machine: type[Process] = Process,
     config: SpaceConfig = USUAL,
     title: str = "",
 ) -> Model:
@@ -426,7 +425,7 @@ def space(
     machines = [Tenant(NodeId(node), f"a{node}", config, is_first=False) for node in range(count + len(newcomers))]
     leaving = {node for node, _ in _of(requests, Leave)}
     for node, one in enumerate(machines):
-        one.desk, one.is_instant, one.is_late = machine, is_instant, is_late
+        one.is_instant, one.is_late = is_instant, is_late
         one.begins = begins[node] if node < count else None
         one.contacts = () if node < count else tuple(map(NodeId, newcomers[node - count]))
         one.is_returning = node in leaving

@@ -328,13 +328,17 @@ def on_token(now: Step, message: Token) -> bool:
         state.keeps = None
     turn = message.turn
     place, phase = place_of(state, turn), state.phase
+    # Whether nobody else tells of this place.
+    is_told = message.trail is not None and type(phase) is Requesting and phase.can_wait
     if place is None:
         # Word of the place itself may be slower, too; that it is granted says enough.
         place = place_of(state, 0)
         assert place is not None
         remove(now, 0)
-        if type(phase) is Requesting:
-            state.phase = phase = replace(phase, turn=turn)
+        if type(phase) is Requesting and not is_told:
+            state.phase = replace(phase, turn=turn)
+    elif is_told and type(phase) is Requesting:
+        is_told = phase.turn == turn
     after, trail = place.next, place.trail
     if trail is None:
         after, trail = following(turn, after, message.trail)
@@ -349,7 +353,7 @@ def on_token(now: Step, message: Token) -> bool:
         pass_on(now, place)
     else:
         let_in(now, place, place.handle, place.claim)
-    return message.trail is not None and type(phase) is Requesting and phase.can_wait and phase.turn == turn
+    return is_told
 
 
 def without_early(now: Step, place: Place) -> Place:
@@ -374,7 +378,7 @@ def let_in(now: Step, place: Place, handle: int, claim: Claim) -> None:
         # Known before the token goes, which is not asked to stay with it.
         put_use(now, use)
         pass_on(now, replace(place, active=(*place.active, (now.me, use.number, claim, use.turn))))
-    begin(now, use)
+    grant(now, use)
 
 
 def wait(now: Step, place: Place, handle: int, claim: Claim) -> Use:
@@ -401,7 +405,7 @@ def pass_on(now: Step, place: Place) -> None:
     if place.next is None:
         put(now, replace(place, handle=None))
         if data is not None and data.is_urgent and not has_all(now, place, data):
-            begin(now, wait(now, place, ENTRUSTED, WHOLE))
+            grant(now, wait(now, place, ENTRUSTED, WHOLE))
         return
     remove(now, place.turn)
     if state.uses:
@@ -464,14 +468,6 @@ def use_for(state: ElmpState, handle: int) -> Use | None:
     return None
 
 
-def begin(now: Step, use: Use) -> None:
-    """Keep a claim that was let in, and grant it if it waits for nobody."""
-    if use.awaits:
-        put_use(now, use)
-    else:
-        grant(now, use)
-
-
 def consider_granting(now: Step, use: Use) -> None:
     """Grant a claim that waits for nobody."""
     if not (use.awaits or use.is_held or use.handle is None):
@@ -479,15 +475,18 @@ def consider_granting(now: Step, use: Use) -> None:
 
 
 def grant(now: Step, use: Use) -> None:
-    """Let a claim be held."""
+    """Keep a claim that was let in; if it waits for nobody, it is held."""
     handle = use.handle
-    assert handle is not None
+    if use.awaits or handle is None:
+        put_use(now, use)
+        return
     if use.sources or not use.is_held:
         # Who has changed a part since has relieved who had changed it before.
         use = replace(use, is_held=True, sources=uncovered(use.sources))
     put_use(now, use)
     if handle != ENTRUSTED:
-        stop_timer(now, handle)
+        if now.state.timed:
+            stop_timer(now, handle)
         now.report(Granted(handle, use.turn, use.data, use.sources, use.number))
     else:
         assert use.data is not None
@@ -570,36 +569,31 @@ def on_timer(now: Step, name: str) -> None:
 
 
 def on_release(now: Step, handle: int, data: Data | None) -> None:
-    """Let a claim be over, and pass the token on if it kept it."""
+    """Let a claim be over; one that has kept the token passes it on first, since somebody waits for it."""
     use = use_for(now.state, handle)
     if use is None or not use.is_held:
         return
-    if use.claim.is_plain:
-        release_whole(now, use, data)
-    else:
+    if not use.claim.is_plain:
         end(now, use, is_changed=data is not None and not use.claim.is_shared)
+    else:
+        place = place_of(now.state, use.turn)
+        assert place is not None
+        old = place.data
+        if data is not None:
+            data = replace(data, since=(use.turn, use.number))
+            place = replace(place, data=data, active=())
+            now.state.keeps = data.version if data.holder == now.me else None
+            store(now, data)
+        end(now, use, is_changed=False)
+        pass_on(now, place)
+        if data is not None and old is not None:
+            tell_taken(now, old, data.holder)
     if data is not None:
         relieve(now, use)
 
 
-def release_whole(now: Step, use: Use, data: Data | None) -> None:
-    """Let a claim be over that has kept the token; that goes first, since somebody waits for it."""
-    place = place_of(now.state, use.turn)
-    assert place is not None
-    old = place.data
-    if data is not None:
-        data = replace(data, since=(use.turn, use.number))
-        place = replace(place, data=data, active=())
-        now.state.keeps = data.version if data.holder == now.me else None
-        store(now, data)
-    end(now, use, is_changed=False)
-    pass_on(now, place)
-    if data is not None and old is not None:
-        tell_taken(now, old, data.holder)
-
-
 def on_withdraw(now: Step, handle: int) -> None:
-    """Return up a claim, whether it waits for its turn, for others, or is held."""
+    """Give up a claim, whether it waits for its turn, for others, or is held."""
     state = now.state
     mine = "request", handle
     kept = tuple(one for one in state.queue if not isinstance(one[1], Own) or (one[1].what, one[1].handle) != mine)

@@ -63,6 +63,7 @@ from solvent.protocols.elmp.state import (
     ElmpConfig,
     ElmpState,
     ElmpStep,
+    Exiting,
     Idle,
     Joining,
     Out,
@@ -162,8 +163,12 @@ def on_requested(now: Step, request: Wanted) -> None:
 def on_message(now: Step, sender: NodeId, message: ElmpMessage) -> None:
     """Take a message, or keep it for later."""
     state = now.state
-    if type(message) not in _AT_ANY_TIME and not is_for_now(now, sender, message):
-        return
+    if type(message) not in _AT_ANY_TIME:
+        if type(state.phase) is Out or type(state.phase) is Joining:
+            tree.on_outside(now, sender, message)
+            return
+        if state.gathering is not None and type(message) is not Hello and not is_for_gathering(now, sender, message):
+            return
     match message:
         case Token():
             if lock.on_token(now, message):
@@ -230,15 +235,6 @@ def on_message(now: Step, sender: NodeId, message: ElmpMessage) -> None:
             assert_never(message)
 
 
-def is_for_now(now: Step, sender: NodeId, message: ElmpMessage) -> bool:
-    """Return whether a message of the tree is to be taken; if not, it is taken care of."""
-    state = now.state
-    if type(state.phase) is Out or type(state.phase) is Joining:
-        tree.on_outside(now, sender, message)
-        return False
-    return state.gathering is None or type(message) is Hello or is_for_gathering(now, sender, message)
-
-
 def is_for_gathering(now: Step, sender: NodeId, message: ElmpMessage) -> bool:
     """Return whether to take a message while the tree is built anew; keep or forget the others."""
     state = now.state
@@ -285,7 +281,8 @@ def on_seat_message(now: Step, sender: NodeId, message: SeatMessage) -> None:
         tree.on_impatience(now, sender)
     else:
         state.queue = (*state.queue, (sender, message))
-        tree.consider_standing(now)
+        if type(state.phase) is Exiting:
+            tree.consider_standing(now)
 
 
 # --------------------------------------------------------------------------------------------------- what waits

@@ -261,7 +261,8 @@ def enqueue_all(now: Step, requests: tuple[Asking, ...]) -> None:
 
     As few as possible are told of their places: the token tells those behind the root's own.
     """
-    state, given, before, turn = now.state, list[Given](), now.state.tail, now.state.turns
+    state, before, turn = now.state, now.state.tail, now.state.turns
+    given: list[Given] = []
     assert before is not None
     for one in requests:
         # Whoever asks again knows the place that it had before.

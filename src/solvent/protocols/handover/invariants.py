@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.protocols.elmp import invariants as elmp
 from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Joining, Out
-from solvent.protocols.handover.desk import ABSENT
 from solvent.protocols.handover.messages import Within
-from solvent.protocols.handover.state import NOBODY, Role, SpaceState
+from solvent.protocols.handover.state import ABSENT, NOBODY, Role, SpaceState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -38,23 +37,19 @@ class Scene:
     @cached_property
     def epoch(self) -> Ballot:
         """The last epoch that has begun anywhere."""
-        return max((one.standing.epoch for one in self.states.values()), default=NOBODY)
+        return max((one.epoch for one in self.states.values()), default=NOBODY)
 
     @cached_property
     def counting(self) -> dict[NodeId, SpaceState]:
         """The processes that the last epoch knows."""
-        known = {
-            node for one in self.states.values() if one.standing.epoch == self.epoch for node in one.standing.members
-        }
-        return {
-            node: state for node, state in self.states.items() if node in known and state.standing.role is Role.INSIDE
-        }
+        known = {node for one in self.states.values() if one.epoch == self.epoch for node in one.members}
+        return {node: state for node, state in self.states.items() if node in known and state.role is Role.INSIDE}
 
     def is_at_peace(self) -> bool:
         """Whether all that the last epoch knows live in it, and no repair is under way."""
         counting = self.counting
         return all(
-            one.standing.is_running and one.standing.epoch == self.epoch and counting.keys() >= set(_expected(one))
+            one.is_running and one.epoch == self.epoch and counting.keys() >= set(_expected(one))
             for one in counting.values()
         )
 
@@ -81,8 +76,7 @@ def _part(state: SpaceState | None, resource: str) -> ElmpState:
 
 def _expected(state: SpaceState) -> Iterable[NodeId]:
     """Give those that a process counts on: all but newcomers and goers, of whom not everybody knows."""
-    standing = state.standing
-    return (node for node in standing.members if node not in standing.noting)
+    return (node for node in state.members if node not in state.noting)
 
 
 # ------------------------------------------------------------------------------------------------------------ locks
@@ -135,9 +129,9 @@ def the_founder_takes_part_in_all_resources(scene: Scene) -> str | None:
 def who_takes_part_is_known(scene: Scene) -> str | None:
     """Whoever is in is known to all that are in the same epoch; but for those that wait to be let go."""
     inside = {
-        node: one.standing
+        node: one
         for node, one in scene.states.items()
-        if one.standing.role is Role.INSIDE and not (one.standing.has_resigned and one.standing.founder != node)
+        if one.role is Role.INSIDE and not (one.has_resigned and one.founder != node)
     }
     for node, one in inside.items():
         for other, another in inside.items():

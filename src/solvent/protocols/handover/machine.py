@@ -9,14 +9,12 @@ process: its name is never used again, and a machine that is started again is ov
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, assert_never
 
-from immutables import Map
+from msgspec.structs import replace
 
 from solvent.protocols.elmp.process import Elmp
-from solvent.protocols.elmp.state import Out
-from solvent.protocols.elmp.vocabulary import Leave
-from solvent.protocols.handover.desk import OF_RESOURCE, wrapped
+from solvent.protocols.handover import members, repair
 from solvent.protocols.handover.messages import (
     Admitted,
     Agreed,
@@ -28,6 +26,7 @@ from solvent.protocols.handover.messages import (
     Farewell,
     Fenced,
     Going,
+    HandoverMessage,
     Knock,
     Muster,
     Newcomer,
@@ -41,121 +40,16 @@ from solvent.protocols.handover.messages import (
     Went,
     Within,
 )
-from solvent.protocols.handover.repair import Repairing
-from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, SpaceStep, Standing
-from solvent.protocols.handover.vocabulary import Announce, Died, Enter, Entered, Go, In, Open
+from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, SpaceStep, Step
+from solvent.protocols.handover.vocabulary import Announce, Died, Enter, Entered, Go, In, Open, Watch
 from solvent.protocols.machine import Answered, Event, NodeId, PeerRestarted, Received, Report, Requested, TimerFired
 
-
-class Process(Repairing):
-    """One step of a process."""
-
-    __slots__ = ()
-
-    def on_event(self, event: Event) -> None:
-        """Take one event; what users want waits while a repair is under way."""
-        match event:
-            case Received(sender, message):
-                self.on_message(sender, message)
-            case Answered(answer):
-                self.on_answered(answer)
-            case Requested(Died(peer, is_certain)):
-                self.on_died(peer, is_certain=is_certain)
-            case PeerRestarted(peer):
-                self.on_died(peer, is_certain=True)
-            case Requested() if self.standing.role is Role.INSIDE and not self.standing.is_running:
-                self.wish(event)
-            case TimerFired(name) if self.standing.role is Role.INSIDE and not self.standing.is_running:
-                self.on_impatience(name)
-            case Requested(request):
-                self.on_requested(request)
-            case TimerFired(name):
-                timer, _, resource = name.partition(OF_RESOURCE)
-                self.inside(resource, TimerFired(timer, event.at))
-
-    def on_requested(self, request: Any) -> None:
-        """Do what the user wants."""
-        match request:
-            case Enter(contact):
-                self.on_enter(contact)
-            case Go():
-                self.on_go()
-            case Open(resource) if self.standing.role is Role.INSIDE and not self.standing.is_going:
-                self.on_open(resource)
-            case Announce(resource) if self.standing.role is Role.INSIDE:
-                self.on_announce(resource)
-            case In(resource, wanted):
-                self.on_in(resource, wanted)
-
-    def on_message(self, sender: NodeId, message: Any) -> None:
-        """Take a message."""
-        match message:
-            case Within():
-                self.on_within(sender, message)
-            case Exists(resource):
-                self.on_exists(sender, resource)
-            case Knock(address):
-                self.on_knock(sender, address)
-            case Newcomer(newcomer, address):
-                self.on_newcomer(newcomer, address)
-            case Came():
-                self.on_came(sender, message)
-            case Noted():
-                self.on_noted(sender, message)
-            case Admitted():
-                self.on_admitted(message)
-            case Stray():
-                self.on_stray(sender)
-            case Bye():
-                self.on_bye(sender, message)
-            case Going():
-                self.on_going(sender, message)
-            case Went():
-                self.on_went(sender, message)
-            case Farewell():
-                self.on_farewell(sender, message)
-            case _:
-                self.on_repair_message(sender, message)
-
-    def on_repair_message(self, sender: NodeId, message: Any) -> None:
-        """Take what belongs to a repair; who is over says so to whoever counts on it."""
-        if self.standing.role is Role.OVER and isinstance(message, Alarm | Charge | Muster | Renew):
-            self.send(sender, Over())
-            return
-        match message:
-            case Over():
-                self.on_died(sender, is_certain=True)
-            case Alarm():
-                self.on_alarm(sender, message)
-            case Charge():
-                self.on_charge(sender, message)
-            case Muster():
-                self.on_muster(sender, message)
-            case Present():
-                self.on_present(message)
-            case Refused(ballot):
-                self.on_refused(ballot)
-            case Renew():
-                self.on_renew(sender, message)
-            case Agreed(ballot):
-                self.on_agreed(sender, ballot)
-            case Proceed(ballot):
-                self.on_proceed(ballot)
-            case Fenced(epoch):
-                self.on_fenced(epoch)
-
-    def replay(self, early: tuple[tuple[NodeId, Any], ...], wishes: tuple[Any, ...]) -> None:
-        """Take what came too early."""
-        for sender, message in early:
-            self.on_message(sender, message)
-        for event in wishes:
-            self.on_event(event)
+_OF_LOCKS = frozenset((Within, In))
+"""What comes most, and changes nothing of who is watched."""
 
 
 class SpaceMachine:
     """One process, reached at `address`; the first of a space founds it, and others enter it."""
-
-    desk: type[Process] = Process
 
     def __init__(self, node: NodeId, address: str, config: SpaceConfig, *, is_first: bool) -> None:
         self.node = node
@@ -169,35 +63,138 @@ class SpaceMachine:
         """Begin: outside, unless it is the first; after a crash it is over."""
         del saved
         if life:
-            return SpaceState(Standing(Role.OVER)), ()
+            return SpaceState(Role.OVER), ()
         if not self.is_first:
-            return SpaceState(Standing(Role.OUTSIDE)), ()
+            return SpaceState(Role.OUTSIDE), ()
         epoch = (0, self.node)
-        members = Map({self.node: self.address})
-        return SpaceState(Standing(Role.INSIDE, epoch, epoch, members)), (Report(Entered(epoch)),)
+        return SpaceState(Role.INSIDE, epoch, epoch, {self.node: self.address}), (Report(Entered(epoch)),)
 
     def step(self, state: SpaceState, event: Event) -> SpaceStep:
-        """Take one event; what happens most, a message or a wish of a lock, in one go."""
-        standing, kind = state.standing, type(event)
-        epoch = standing.epoch
-        inner: Event | None = None
-        if kind is Received:
-            said = event.message  # type: ignore[union-attr]
-            if type(said) is Within and said.epoch == epoch:
-                inner = Received(event.sender, said.message)  # type: ignore[union-attr]
-        elif kind is Requested:
-            said = event.request  # type: ignore[union-attr]
-            if type(said) is In and type(said.wanted) is not Leave:
-                inner = Requested(said.wanted)
-        if inner is not None and standing.promised == epoch and not standing.is_going:
-            resource, resources = said.resource, state.resources
-            before = resources.get(resource)
-            if before is not None and type(before.phase) is not Out:
-                after, effects = self.locks.step(before, inner)
-                return SpaceState(standing, resources.set(resource, after)), wrapped(effects, epoch, resource)
-        desk = self.desk(self, state)
-        desk.on_event(event)
-        return desk.finish()
+        """Take one event; if others are to be watched now, say so."""
+        now = Step(self.node, self.address, self.config, self.locks, replace(state), [])
+        # Patterns take no fields, and what comes most is first, here and below: either costs much.
+        match event:
+            case Received():
+                on_message(now, event.sender, event.message)
+            case Requested():
+                on_requested(now, event)
+            case Answered():
+                repair.on_answered(now, event.answer)
+            case PeerRestarted():
+                repair.on_died(now, event.peer, is_certain=True)
+            case TimerFired() if state.role is Role.INSIDE and not state.is_running:
+                members.on_impatience(now, event.name)
+            case TimerFired():
+                timer, _, resource = event.name.partition(members.OF_RESOURCE)
+                members.inside(now, resource, TimerFired(timer, event.at))
+        if now.kept:
+            go_on(now)
+        what = event.message if type(event) is Received else event.request if type(event) is Requested else event
+        if type(what) not in _OF_LOCKS or state.is_going or now.state.role is not state.role:
+            watch(now)
+        return now.state, tuple(now.effects)
 
 
-__all__ = ["Process", "SpaceMachine"]
+def watch(now: Step) -> None:
+    """Say whose death this process is to notice, if these are others than before."""
+    watched = repair.to_be_watched(now)
+    if watched != now.state.watched:
+        now.state.watched = watched
+        now.report(Watch(watched))
+
+
+def on_requested(now: Step, event: Requested) -> None:
+    """Do what the user wants; most of it waits while a repair is under way."""
+    state, request = now.state, event.request
+    if state.promised != state.epoch and state.role is Role.INSIDE and type(request) is not Died:
+        members.wish(now, event)
+        return
+    match request:
+        case In():
+            members.on_in(now, request.resource, request.wanted)
+        case Died():
+            repair.on_died(now, request.peer, is_certain=request.is_certain)
+        case Enter():
+            members.on_enter(now, request.contact)
+        case Go():
+            members.on_go(now)
+        case Open() if state.role is Role.INSIDE and not state.is_going:
+            members.on_open(now, request.resource)
+        case Announce() if state.role is Role.INSIDE:
+            members.on_announce(now, request.resource)
+
+
+def on_message(now: Step, sender: NodeId, message: HandoverMessage) -> None:
+    """Take a message; a process that is over says so to whoever counts on it."""
+    match message:
+        case Within():
+            members.on_within(now, sender, message)
+        case Exists():
+            members.on_exists(now, sender, message.resource)
+        # Coming and going.
+        case Knock():
+            members.on_knock(now, sender, message.address)
+        case Newcomer():
+            members.on_newcomer(now, message.newcomer, message.address)
+        case Came():
+            if members.on_came(now, sender, message):
+                repair.consider_alarm(now)
+        case Noted():
+            members.on_noted(now, sender, message)
+        case Admitted():
+            if members.on_admitted(now, message):
+                repair.consider_alarm(now)
+                members.consider_going(now)
+        case Stray():
+            if members.on_stray(now, sender):
+                repair.consider_alarm(now)
+                members.consider_going(now)
+        case Bye():
+            members.on_bye(now, sender, message)
+        case Going():
+            members.on_going(now, sender, message)
+        case Went():
+            members.on_went(now, sender, message)
+        case Farewell():
+            members.on_farewell(now, sender, message)
+        case Fenced():
+            members.on_fenced(now, message.epoch)
+        # Repairs.
+        case Alarm() | Charge() | Muster() | Renew() if now.state.role is Role.OVER:
+            now.send(sender, Over())
+        case Over():
+            repair.on_died(now, sender, is_certain=True)
+        case Alarm():
+            repair.on_alarm(now, sender, message)
+        case Charge():
+            repair.on_charge(now, sender, message)
+        case Muster():
+            repair.on_muster(now, sender, message)
+        case Present():
+            repair.on_present(now, message)
+        case Refused():
+            repair.on_refused(now, message.ballot)
+        case Renew():
+            repair.on_renew(now, sender, message)
+        case Agreed():
+            repair.on_agreed(now, sender, message.ballot)
+        case Proceed():
+            repair.on_proceed(now, message.ballot)
+        case _:
+            assert_never(message)
+
+
+def go_on(now: Step) -> None:
+    """Take what came too early for the epoch that has just begun, and what users wanted meanwhile."""
+    while now.kept:
+        (early, wishes), *kept = now.kept
+        now.kept = tuple(kept)
+        for sender, message in early:
+            on_message(now, sender, message)
+        for event in wishes:
+            on_requested(now, event)
+        repair.consider_alarm(now)
+        members.consider_going(now)
+
+
+__all__ = ["SpaceMachine"]

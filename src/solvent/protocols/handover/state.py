@@ -1,19 +1,22 @@
-"""What one process of a space knows, and how it is set up.
-
-What changes with every message of a lock, `resources`, lies apart from what changes when processes come, go and die.
-"""
+"""What one process of a space knows, and how it is set up."""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from immutables import Map
+import msgspec
+from msgspec.structs import astuple
 
-from solvent.protocols.elmp.state import ElmpConfig, ElmpState
+from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Out
 from solvent.protocols.handover.messages import Agreement, Attendance, Renew
 from solvent.protocols.handover.vocabulary import Ballot
-from solvent.protocols.machine import NodeId, Step, Value
+from solvent.protocols.machine import Effect, Effects, NodeId, NodeState, Report, Send, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.protocols.elmp.process import Elmp
 
 
 class Role(IntEnum):
@@ -27,38 +30,54 @@ class Role(IntEnum):
     OVER = 3
 
 
+class Gate(IntEnum):
+    """What to do with a message of an epoch."""
+
+    TAKE = 0
+    #: It belongs to the epoch that is about to begin.
+    KEEP = 1
+    DROP = 2
+
+
 class Mustering(Value, frozen=True, gc=False):
     """A repair that this process makes."""
 
     ballot: Ballot
     #: Who was mustered.
     asked: frozenset[NodeId]
-    attendances: Map[NodeId, Attendance] = Map()
+    #: In the order of the nodes.
+    attendances: tuple[Attendance, ...] = ()
     #: Whose agreement is still to come, once the renewal has been said; none: it has not.
     agreeing: frozenset[NodeId] | None = None
+
+    def answers(self) -> dict[NodeId, Attendance]:
+        """Return who has answered what."""
+        return {one.node: one for one in self.attendances}
 
 
 NOBODY: Ballot = (-1, NodeId(-1))
 """The epoch of who takes no part."""
+ABSENT = ElmpState(Out())
+"""What a process knows of a resource that it has nothing to do with."""
 
 
-class Standing(Value, frozen=True, gc=False):
-    """What a process knows of the others."""
+class SpaceState(NodeState, gc=False):
+    """One process. It is written to inside a step only, on a copy; no mapping is ever changed in place."""
 
     role: Role
     epoch: Ballot = NOBODY
     #: The last ballot that was answered; while it is not the epoch, the process has stopped.
     promised: Ballot = NOBODY
     #: Who takes part, and where; who is dead for certain, of these; who seems to be.
-    members: Map[NodeId, str] = Map()
+    members: Mapping[NodeId, str] = {}
     dead: frozenset[NodeId] = frozenset()
     suspects: frozenset[NodeId] = frozenset()
     #: A newcomer's: whom it turned to.
     contact: NodeId | None = None
     #: New processes that turned to this one and are not known to be in, and where they are.
-    knocks: Map[NodeId, str] = Map()
+    knocks: Mapping[NodeId, str] = {}
     #: The founder's: who has not noted yet that one comes or goes.
-    noting: Map[NodeId, frozenset[NodeId]] = Map()
+    noting: Mapping[NodeId, frozenset[NodeId]] = {}
     #: Who goes, of these; and who was let go, and has not said that it has gone.
     goers: frozenset[NodeId] = frozenset()
     leavers: frozenset[NodeId] = frozenset()
@@ -82,6 +101,11 @@ class Standing(Value, frozen=True, gc=False):
     watched: tuple[NodeId, ...] = ()
     #: The resources of which data was released in any epoch: if none of it is left, it was lost.
     released: frozenset[str] = frozenset()
+    #: What it knows of each resource that it takes part in, or did.
+    resources: Mapping[str, ElmpState] = {}
+
+    def __hash__(self) -> int:
+        return hash(tuple([frozenset(one.items()) if type(one) is dict else one for one in astuple(self)]))
 
     @property
     def is_running(self) -> bool:
@@ -116,15 +140,7 @@ class Standing(Value, frozen=True, gc=False):
         return None if self.is_running or not silent or is_enough else (answering, len(members))
 
 
-class SpaceState(Value, frozen=True, gc=False):
-    """One process."""
-
-    standing: Standing
-    #: What it knows of each resource that it takes part in, or did.
-    resources: Map[str, ElmpState] = Map()
-
-
-SpaceStep: TypeAlias = Step[SpaceState]
+SpaceStep: TypeAlias = tuple[SpaceState, Effects]
 
 
 class SpaceConfig(Value, frozen=True, gc=False):
@@ -141,4 +157,31 @@ class SpaceConfig(Value, frozen=True, gc=False):
     watched: int = 2
 
 
-__all__ = ["NOBODY", "Mustering", "Role", "SpaceConfig", "SpaceState", "SpaceStep", "Standing"]
+class Step(msgspec.Struct, eq=False, gc=False):
+    """One step while it is being made: a copy of the state, which is written to, and the effects so far."""
+
+    me: NodeId
+    address: str
+    config: SpaceConfig
+    #: The machine of the locks of all resources.
+    locks: Elmp
+    state: SpaceState
+    effects: list[Effect]
+    #: What came too early, and what users wanted meanwhile, of epochs that have just begun.
+    kept: tuple[tuple[tuple[tuple[NodeId, Any], ...], tuple[Any, ...]], ...] = ()
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Send a message to a process."""
+        self.effects.append(Send(to, message))
+
+    def report(self, outcome: Any) -> None:
+        """Report an outcome to the user."""
+        self.effects.append(Report(outcome))
+
+    def become(self, new: SpaceState) -> None:
+        """Replace the whole state; whoever looks at it sees the new one."""
+        for name in new.__struct_fields__:
+            setattr(self.state, name, getattr(new, name))
+
+
+__all__ = ["ABSENT", "NOBODY", "Gate", "Mustering", "Role", "SpaceConfig", "SpaceState", "SpaceStep", "Step"]

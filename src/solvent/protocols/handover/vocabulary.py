@@ -54,7 +54,7 @@ class Announce(Value, frozen=True, gc=False):
     """Tell all processes that data of a resource was released, so that its loss is never taken for "never made".
 
     It is wanted before the first `Release` with data. Whoever answers for an `Inventory` lists the data as lost if it
-    finds none of a resource in `SpaceState.standing.released`.
+    finds none of a resource in `SpaceState.released`.
     """
 
     resource: str

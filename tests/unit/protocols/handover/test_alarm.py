@@ -15,7 +15,7 @@ def _notice(town: Town, hosts: int) -> None:
         left = [
             (node, peer)
             for node, state in enumerate(town.states)
-            for peer in state.standing.watched
+            for peer in state.watched
             if node not in town.dead and peer in town.dead and (node, peer) not in told
         ]
         if not left:
@@ -35,8 +35,8 @@ def test_host_that_is_silent_as_a_whole_is_waited_for() -> None:
     town = Town(6)
     town.dead |= {1, 2, 4, 5}
     _notice(town, hosts=3)
-    assert town.states[0].standing.dead == frozenset()
-    assert [town.states[node].standing.is_running for node in (0, 3)] == [False, False]
+    assert town.states[0].dead == frozenset()
+    assert [town.states[node].is_running for node in (0, 3)] == [False, False]
 
 
 def test_what_was_released_while_others_were_mustered_is_found() -> None:
@@ -45,7 +45,7 @@ def test_what_was_released_while_others_were_mustered_is_found() -> None:
     town.found[1] = {R: Data(7, NodeId(1), "before")}
     town.dead |= {2, 4}
     town.want(0, Died(NodeId(4), is_certain=True))
-    assert not town.states[0].standing.is_running
+    assert not town.states[0].is_running
     town.found[1] = {R: Data(8, NodeId(1), "after")}
     town.want(0, Died(NodeId(2), is_certain=False))
     [granted] = _granted(town, 0)

@@ -27,7 +27,7 @@ def stuck() -> Town:
     town.want(1, In(R, Request(5, patience=50)))
     town.cut = {frozenset((0, 1))}
     town.want(1, Died(A, is_certain=False))
-    assert not town.states[1].standing.is_running
+    assert not town.states[1].is_running
     return town
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.state import ElmpConfig
@@ -34,15 +33,15 @@ def test_two_holders_are_noticed() -> None:
     town = Town(2)
     town.want(0, In(R, Request()))
     holder, other = town.states
-    both = replace(other, resources=Map({R: holder.resources[R]}))
+    both = replace(other, resources={R: holder.resources[R]})
     assert what_excludes_each_other_is_not_held_together(scene(holder, other)) is None
     assert what_excludes_each_other_is_not_held_together(scene(holder, both)) is not None
-    later = replace(holder.standing, epoch=(1, A), promised=(1, A), members=Map({A: "a0"}))
-    assert what_excludes_each_other_is_not_held_together(scene(replace(holder, standing=later), both)) is None
+    later = replace(holder, epoch=(1, A), promised=(1, A), members={A: "a0"})
+    assert what_excludes_each_other_is_not_held_together(scene(later, both)) is None
 
 
 def test_resource_that_the_founder_does_not_know_is_noticed() -> None:
     """It might make it again."""
     founder, other = Town(2).states
     assert the_founder_takes_part_in_all_resources(scene(founder, other)) is None
-    assert the_founder_takes_part_in_all_resources(scene(replace(founder, resources=Map()), other)) is not None
+    assert the_founder_takes_part_in_all_resources(scene(replace(founder, resources={}), other)) is not None

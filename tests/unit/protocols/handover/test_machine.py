@@ -90,7 +90,7 @@ def test_half_goes_on_with_the_founder_only() -> None:
     town.cut.add(frozenset((0, 1)))
     town.want(1, Died(A, is_certain=False))
     town.want(0, Died(B, is_certain=False))
-    assert [state.standing.is_running for state in town.states] == [True, False]
+    assert [state.is_running for state in town.states] == [True, False]
     town.heal()
     assert of(town.told, Expelled) == [(B, Expelled())]
 
@@ -117,7 +117,7 @@ def test_who_becomes_the_founder_while_it_leaves_a_resource_stays_in_it(*, is_ki
         town.kill(A)
     else:
         town.want(A, Go())
-    assert town.states[B].standing.founder == B
+    assert town.states[B].founder == B
     assert type(town.states[B].resources[R].phase) is not Out
     assert of(town.want(D, In(R, Request(9))), Granted) == []
     assert is_sound(town)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from immutables import Map
 
 from solvent.protocols.handover.messages import Agreement, Attendance
 from solvent.protocols.handover.quorum import judged
-from solvent.protocols.handover.state import NOBODY, Role, Standing
+from solvent.protocols.handover.state import NOBODY, Role, SpaceState
 from solvent.protocols.machine import NodeId
 
 FIRST = (0, NodeId(0))
@@ -114,6 +113,6 @@ def test_process_knows_that_too_few_answer(
     count: int, fields: dict[str, tuple[int, ...]], found: tuple[int, int] | None
 ) -> None:
     """It counts those that it hears, or that whoever makes the repair does; those dead for certain hold up nobody."""
-    members = Map({NodeId(one): "" for one in range(count)})
+    members = {NodeId(one): "" for one in range(count)}
     lost = {name: frozenset(map(NodeId, nodes)) for name, nodes in fields.items()}
-    assert Standing(Role.INSIDE, FIRST, (1, NodeId(0)), members, **lost).shortage == found  # type: ignore[arg-type]
+    assert SpaceState(Role.INSIDE, FIRST, (1, NodeId(0)), members, **lost).shortage == found  # type: ignore[arg-type]

@@ -55,11 +55,11 @@ class _Space:
 
     def role(self, node: int) -> Role:
         """Tell how far a process is."""
-        return self.states[node].standing.role
+        return self.states[node].role
 
     def watchers(self, node: int) -> list[int]:
         """Give who lives and would notice that a process is dead."""
-        return [one for one, state in self.states.items() if one not in self.dead and node in state.standing.watched]
+        return [one for one, state in self.states.items() if one not in self.dead and node in state.watched]
 
 
 def _told(space: _Space, dead: int) -> None:
@@ -77,11 +77,11 @@ def test_a_death_is_noticed_though_those_before_it_in_the_circle_come_in_just_th
     for node in (10, 20):
         space.enter(node, 40)
     space.settle()
-    assert space.states[20].standing.role is Role.ENTERING
+    assert space.states[20].role is Role.ENTERING
     assert space.watchers(30)
     _told(space, 30)
     space.settle()
-    assert {node: state.standing.role for node, state in space.states.items() if node != 30} == dict.fromkeys(
+    assert {node: state.role for node, state in space.states.items() if node != 30} == dict.fromkeys(
         (50, 40, 60, 10, 20), Role.INSIDE
     )
 
@@ -94,14 +94,14 @@ def test_all_watch_the_founder() -> None:
         space.settle()
     for node in (30, 40):
         space.enter(node, 70)
-    space.settle(until=lambda: all({30, 40} <= set(space.states[one].standing.members) for one in (60, 70)))
+    space.settle(until=lambda: all({30, 40} <= set(space.states[one].members) for one in (60, 70)))
     space.dead.add(50)
     space.settle()
-    assert space.states[30].standing.role is space.states[40].standing.role is Role.ENTERING
+    assert space.states[30].role is space.states[40].role is Role.ENTERING
     assert sorted(space.watchers(50)) == [60, 70]
     _told(space, 50)
     space.settle()
-    assert {space.states[node].standing.role for node in (30, 40, 60, 70)} == {Role.INSIDE}
+    assert {space.states[node].role for node in (30, 40, 60, 70)} == {Role.INSIDE}
 
 
 def test_the_death_of_one_that_has_said_goodbye_holds_up_nobody() -> None:
@@ -111,19 +111,19 @@ def test_the_death_of_one_that_has_said_goodbye_holds_up_nobody() -> None:
         space.enter(node, 50)
         space.settle()
     space.take(20, Requested(Go()))
-    space.settle(until=lambda: all(20 not in space.states[one].standing.members for one in (10, 30, 40)))
+    space.settle(until=lambda: all(20 not in space.states[one].members for one in (10, 30, 40)))
     space.dead.add(20)
     space.settle()
-    assert 20 in space.states[50].standing.members
+    assert 20 in space.states[50].members
     space.take(40, Requested(Go()))
     space.enter(60, 30)
     space.settle()
     assert space.watchers(20)
     _told(space, 20)
     space.settle()
-    assert space.states[40].standing.role is Role.OVER
-    assert space.states[60].standing.role is Role.INSIDE
-    assert sorted(space.states[50].standing.members) == [10, 30, 50, 60]
+    assert space.states[40].role is Role.OVER
+    assert space.states[60].role is Role.INSIDE
+    assert sorted(space.states[50].members) == [10, 30, 50, 60]
 
 
 def test_one_that_waits_for_another_s_answer_to_its_goodbye_goes_though_that_one_dies() -> None:
@@ -134,7 +134,7 @@ def test_one_that_waits_for_another_s_answer_to_its_goodbye_goes_though_that_one
         space.settle()
     space.take(20, Requested(Go()))
     space.take(40, Requested(Go()))
-    space.settle(until=lambda: 20 not in space.states[40].standing.members)
+    space.settle(until=lambda: 20 not in space.states[40].members)
     space.dead.add(20)
     space.settle()
     assert space.role(40) is Role.INSIDE
@@ -142,7 +142,7 @@ def test_one_that_waits_for_another_s_answer_to_its_goodbye_goes_though_that_one
         _told(space, 20)
         space.settle()
     assert space.role(40) is Role.OVER
-    assert sorted(space.states[50].standing.members) == [10, 30, 50]
+    assert sorted(space.states[50].members) == [10, 30, 50]
 
 
 def _without_resources(count: int) -> Town:
@@ -161,7 +161,7 @@ def test_one_that_has_said_goodbye_has_no_vote() -> None:
     town = _without_resources(4)
     town.cut = _pairs((0,), (3,))
     town.want(3, Go())
-    assert [3 in state.standing.members for state in town.states] == [True, False, False, True]
+    assert [3 in state.members for state in town.states] == [True, False, False, True]
     town.cut = _pairs((0,), (1, 2, 3)) | _pairs((3,), (1, 2))
     town.want(0, Died(NodeId(1), is_certain=False))
     town.want(0, Died(NodeId(2), is_certain=False))
@@ -169,7 +169,7 @@ def test_one_that_has_said_goodbye_has_no_vote() -> None:
     town.under_way, town.kept = town.kept, town.under_way
     town.talk()
     town.want(1, Died(NodeId(0), is_certain=False))
-    assert [state.standing.is_running for state in town.states] == [False, True, True, False]
+    assert [state.is_running for state in town.states] == [False, True, True, False]
 
 
 def test_a_repair_does_not_wait_for_one_that_the_last_epoch_left_out() -> None:
@@ -184,8 +184,8 @@ def test_a_repair_does_not_wait_for_one_that_the_last_epoch_left_out() -> None:
     # It dies before it has told all.
     town.under_way = deque(one for one in town.under_way if one[1] == 2)
     town.talk()
-    assert [town.states[node].standing.epoch for node in (1, 2)] == [(0, 0), (1, 0)]
+    assert [town.states[node].epoch for node in (1, 2)] == [(0, 0), (1, 0)]
     town.kill(0)
-    assert 3 not in town.states[1].standing.suspects
-    assert [town.states[node].standing.is_running for node in (1, 2)] == [True, True]
-    assert [sorted(town.states[node].standing.members) for node in (1, 2)] == [[1, 2], [1, 2]]
+    assert 3 not in town.states[1].suspects
+    assert [town.states[node].is_running for node in (1, 2)] == [True, True]
+    assert [sorted(town.states[node].members) for node in (1, 2)] == [[1, 2], [1, 2]]

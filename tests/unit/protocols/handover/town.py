@@ -75,7 +75,7 @@ class Town:
             left = [
                 one
                 for one, state in enumerate(self.states)
-                if one not in self.dead | told and one != node and node in state.standing.watched
+                if one not in self.dead | told and one != node and node in state.watched
             ]
             if not left:
                 return
