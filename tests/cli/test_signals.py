@@ -33,9 +33,9 @@ def store(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def waiting(folder: Path, store: str) -> list[tuple[str, str, str]]:
-    """Give the run, the task and the signal of all that waits."""
-    found = solvent("status", "--waiting", "--store", store, "--format", "json", cwd=folder).json["waiting"]
-    return [(one["run"], one["task"], one["signal"]) for one in found]
+    """Give the run, the task and the signal of all that waits; nothing where there is no store yet."""
+    found = solvent("status", "--waiting", "--store", store, "--format", "json", cwd=folder)
+    return [(one["run"], one["task"], one["signal"]) for one in found.json["waiting"]] if found.code == 0 else []
 
 
 def state(folder: Path, store: str) -> str:
@@ -78,7 +78,7 @@ def test_a_recorded_run_of_one_process_hears_signals(tmp_path: Path, store: str)
     at = ("--store", store)
     with Command("run", "flow.yaml", *at, "--name", "r", cwd=tmp_path) as run:
         run.wait_for("⏸ publish waits for the signal `approved`: solvent signal r approved")
-        assert (waiting(tmp_path, store), state(tmp_path, store)) == (WAITS, "waiting")
+        until(lambda: (waiting(tmp_path, store), state(tmp_path, store)) == (WAITS, "waiting"))
         assert run.end(signal.SIGINT) == 130
         assert "to continue it: solvent resume r" in run.said()
     assert (waiting(tmp_path, store), state(tmp_path, store)) == (WAITS, "stopped")
@@ -137,10 +137,36 @@ def test_a_delay_goes_on_while_its_process_is_dead(tmp_path: Path, store: str, b
         until(lambda: bool(calls_of_pause()))
         if by:
             kill_agents(tmp_path, store)
-        os.kill(run.pid, signal.SIGKILL)
+        run.process.kill()
     more = (*by, "--file", "flow.yaml") if by else ()
     assert solvent("resume", "r", *at, *more, cwd=tmp_path).out == "last: 3\n"
     assert calls(tmp_path) == ["start", "total"]
+
+
+LATE = """\
+services: {start: {python: "own:start"}, total: {python: "own:total"}}
+tasks:
+  first: {service: start, in: [1]}
+  asked: {service: total, in: [{signal: value}], after: [first], signal: {persistent: answer, timeout: 3s}}
+  spare: {service: total, from: first}
+alternatives: [{exits: {asked: spare}, on: timeout}]
+"""
+
+
+@pytest.mark.parametrize("by", [(), ("--agents", "2")])
+def test_an_alternative_takes_over_when_nobody_answers(tmp_path: Path, store: str, by: tuple[str, ...]) -> None:
+    """The time is over though all were killed while the run waited."""
+    put_flow(tmp_path, LATE)
+    at = ("--store", store)
+    with Command("run", "flow.yaml", *at, "--name", "r", *by, cwd=tmp_path) as run:
+        # On a machine that is too busy the time is over before anybody looks.
+        until(lambda: waiting(tmp_path, store) == [("r", "asked", "answer")] or run.process.poll() is not None)
+        if by:
+            kill_agents(tmp_path, store)
+        run.process.kill()
+    more = (*by, "--file", "flow.yaml") if by else ()
+    assert solvent("resume", "r", *at, *more, cwd=tmp_path).out == "asked: 3\n"
+    assert (calls(tmp_path), waiting(tmp_path, store)) == (["start", "total"], [])
 
 
 @pytest.mark.parametrize(

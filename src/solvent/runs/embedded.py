@@ -210,6 +210,12 @@ class EmbeddedRun:
         if time.perf_counter() - self._heard_at >= LOOK_EVERY and self._hear():
             self._do()
             return 0
+        if execution.is_due:
+            execution.end_waits()
+            self._do()
+            return 0
+        if (ends := execution.due) is not None:
+            seconds = min(seconds, max(0.0, ends - time.time()))
         # While a call is repeated the past is not over, and it may have the next signal.
         due = execution.signals.next_at() if execution.calls.awaited is None else None
         if due is not None:
@@ -237,7 +243,8 @@ class EmbeddedRun:
         execution = self.execution
         if execution.report.ended_by:
             return False
-        return bool(execution.calls.out or (self._inbox and execution.waits)) or execution.is_signal_coming
+        is_waiting = execution.calls.out or (self._inbox and execution.waits) or execution.due is not None
+        return bool(is_waiting) or execution.is_signal_coming
 
     def _hear(self) -> bool:
         """Take the signals that others have sent; return whether there were any."""

@@ -10,6 +10,8 @@ nobody for them. *Derived* events follow from inputs, and are derived again. *Fa
     CallFailed    input     the call failed for good; a fact if another attempt follows
     CallLost      fact      the call was ended by the process that had made it, and will be made again
     MessagesReceived, SignalReceived   inputs
+    WaitEnded     input     a signal has not come in time
+    WaitBegan     fact      by when a signal is to come
     ShardWaits    fact      which tasks wait for people
     Adapted       derived   an alternative has replaced tasks
     WorkflowDefined fact    a sub-workflow is called for the first time in this journal, and this is what it is
@@ -129,6 +131,26 @@ class SignalReceived(Event, frozen=True, gc=False):
     id: str = ""
 
 
+class WaitBegan(Event, frozen=True, gc=False):
+    """A task waits for a signal, and fails if that has not come by a time."""
+
+    task: str
+    #: Which of its waits: how often it was cancelled, and started, before.
+    wait: tuple[int, int]
+    until: float
+    #: The path of the sub-workflow that has it.
+    within: str = ""
+
+
+class WaitEnded(Event, frozen=True, gc=False):
+    """The signal that a task waited for has not come in time."""
+
+    task: str
+    wait: tuple[int, int]
+    at: float
+    within: str = ""
+
+
 class ShardWaits(Event, frozen=True, gc=False):
     """Tasks of the shard wait for signals that only people send: all that do, each with its signal."""
 
@@ -240,6 +262,8 @@ AnyEvent: TypeAlias = (
     | MessagesReceived
     | SignalReceived
     | ShardWaits
+    | WaitBegan
+    | WaitEnded
     | Adapted
     | WorkflowDefined
     | WorkflowClosed
@@ -277,6 +301,7 @@ def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
 
 __all__ = [
     "Adapted", "AnyEvent", "CallAnswered", "CallFailed", "CallLost", "CallStarted", "Ended", "Event",
-    "MessagesReceived", "Resumed", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived", "WorkflowClosed",
+    "MessagesReceived", "Resumed", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived",
+    "WaitBegan", "WaitEnded", "WorkflowClosed",
     "WorkflowDefined", "decode", "encode", "is_in_blob",
 ]  # fmt: skip

@@ -41,13 +41,15 @@ from solvent.runs.events import (
     MessagesReceived,
     ShardWaits,
     SignalReceived,
+    WaitBegan,
+    WaitEnded,
 )
 from solvent.runs.functions import bound
 from solvent.runs.nested import Nested
 from solvent.runs.outcome import Outcome, has_waiting
 from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, concluded
 from solvent.runs.resources import claimed
-from solvent.runs.signals import Signals
+from solvent.runs.signals import Signals, elapsed
 from solvent.runs.stuck import waiting_in
 from solvent.services import Failure
 from solvent.values import codec
@@ -200,6 +202,8 @@ class Execution:
         self._heard: set[str] = set()
         #: The tasks that wait for people, each with the signal.
         self.waits: list[tuple[str, str]] = []
+        #: The waits that are to end, each by when, in seconds since 1970.
+        self.limits: dict[tuple[str, tuple[int, int]], float] = {}
 
     def _add_unknown_tasks(self) -> None:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
@@ -322,12 +326,62 @@ class Execution:
                     break
         if self.calls.failed_again and not self.journal.past:
             self._note_failed_again()
+        for one in (self, *self.nested.below(self)):
+            one.look_at_limits()
         self.nested.settle()
         if self.report.ended_by:
             self.abandon()
         elif self._is_caught_up and self.calls.awaited is None:
             self.calls.offer(self._adrift)
             self._look_who_waits()
+
+    def look_at_limits(self) -> None:
+        """Note by when signals are to come that tasks have begun to wait for."""
+        found, known, journal = self.signals.limited(self.solution), self.limits, self.root.journal
+        self.limits = {}
+        for wait, seconds in found.items():
+            until = known.get(wait) or journal.limits.get((self.within, *wait))
+            if until is None:
+                until = time.time() + seconds
+                journal.note(WaitBegan(*wait, until, self.within))
+            self.limits[wait] = until
+
+    @property
+    def due(self) -> float | None:
+        """When the next wait ends here or in a sub-workflow, in seconds since 1970, if one does."""
+        if not self._is_caught_up or self.calls.awaited is not None or self.report.ended_by:
+            return None
+        return min((at for one in (self, *self.nested.below(self)) for at in one.limits.values()), default=None)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the time of a wait is over."""
+        due = self.due
+        return due is not None and due <= time.time()
+
+    def end_waits(self) -> None:
+        """End the waits whose time is over."""
+        now = time.time()
+        for one in (self, *self.nested.below(self)):
+            for (task, wait), until in list(one.limits.items()):
+                if until <= now:
+                    self._end_wait(WaitEnded(task, wait, now, one.within), one)
+
+    def _end_wait(self, event: WaitEnded, instance: Execution) -> None:
+        self.journal.note(event)
+        if instance is not self:
+            self.nested.react(instance, lambda: instance.let_fail(event))
+            return
+        with bound(self):
+            self.let_fail(event)
+            self.plan_calls()
+
+    def let_fail(self, event: WaitEnded) -> None:
+        """Let a task fail whose signal has not come in time."""
+        self.limits.pop((event.task, event.wait), None)
+        self._note(Event("failed", event.task, self.seconds, "its signal did not come in time"))
+        self.solution.add(elapsed(event.task, event.wait))
+        self._go_on()
 
     def _look_who_waits(self) -> None:
         """Note which tasks wait for people, where that has changed."""
@@ -585,6 +639,11 @@ class Execution:
         elif isinstance(event, SignalReceived):
             self.signals.came(event.name)
             self._send_signal(event.name, codec.decode(event.value), event.id)
+        elif isinstance(event, WaitEnded):
+            if event.within:
+                self.nested.repeat(event.within, partial(Execution.let_fail, event=event))
+            else:
+                self.let_fail(event)
         elif isinstance(event, CallStarted):
             self.nested.open_again(event)
         elif isinstance(event, CallAnswered | CallFailed):

@@ -214,6 +214,8 @@ def _explore(
         first.add(_ARRIVING)
     if workflow.alternatives:
         first.extend(_REPLACING)
+    if any(task.control is not None and task.control.timeout is not None for task in workflow.tasks):
+        first.add(_ELAPSING)
     numbers = {order_key(first): 0}
     states = deque([(0, first)])
     found.states.append(counts_of(first, workflow))
@@ -269,7 +271,7 @@ def _settled(state: Solution, should_stop: Callable[[], bool] | None = None) -> 
 _EVENTS = frozenset(
     ("passInfo", "passInfoDated", "passInfoCancel", "passInfoCancelDated", "shutGate", "shutGateDated", "stopServ",
      "stopServDated", "discr_cancelled", "discr_cancelled_open", "mi_result", "mi_complete",
-     "mi_complete_cancel", "mi_complete_none", "arriving", "replacing", "replacing_last")
+     "mi_complete_cancel", "mi_complete_none", "arriving", "elapsing", "replacing", "replacing_last")
 )  # fmt: skip
 
 
@@ -401,6 +403,14 @@ _EXPLORED = workflow_functions(
     applies=concerns,
 )
 _ARRIVING = rule("(arriving = replace COMING : (t, ?l) : v by COMING : list(l) : v, SIGNAL : t : v)")
+# A signal may come too late, whenever a task waits for it; of one that starts for each signal only the first counts.
+_ELAPSING = rule(
+    """(elapsing =
+        replace GATE : tj : <ARMED : <?i>, ALONE, LIMITED : q::int : t, COPY : <OPEN, ?m>, FROM : f, RUNS : k::int, ?w>
+        by GATE : tj : <IDLE, ALONE, LIMITED : q : t, COPY : <OPEN, m>, FROM : f, RUNS : (k + 1), w>,
+          tj : <SRC : <>, IN : <i>, FROM : f, RUN : k, ERR : TIMEOUT : t, m>
+        if q == 0 || k == 0)"""
+)
 # The call of a task has failed, or its result was rejected: the instance goes on with the stand-in. LOSES is what an
 # instance leaves when it is withdrawn. A stand-in that ends the case has one part more.
 _REPLACING = [

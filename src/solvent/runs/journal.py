@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 from solvent.errors import Conflict, RecordProblem
 from solvent.runs import events
@@ -27,6 +27,8 @@ from solvent.runs.events import (
     ShardTaken,
     ShardWaits,
     SignalReceived,
+    WaitBegan,
+    WaitEnded,
     WorkflowDefined,
 )
 from solvent.runs.kept import keep
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from solvent.values.encoding import Pieces
 
 MAX_READ = 1000
+Wait: TypeAlias = tuple[str, str, tuple[int, int]]
+"""The path of a sub-workflow, a task in it, and which of its waits."""
 
 
 class Journal(Protocol):
@@ -74,6 +78,8 @@ class Journal(Protocol):
     adaptations: list[Adapted]
     #: The tasks that wait for people, each with the signal, as was noted last.
     waits: list[tuple[str, str]]
+    #: By when the signals of waits are to come: each wait by its sub-workflow, its task and which one it is.
+    limits: dict[Wait, float]
     #: The paths of sub-workflows that are open, by their calls: these are not made again.
     open_calls: dict[str, str]
     #: The sub-workflows that were called, by their digests.
@@ -168,6 +174,7 @@ class StoredJournal:
         self.is_resumed = False
         self.adaptations: list[Adapted] = []
         self.waits: list[tuple[str, str]] = []
+        self.limits: dict[Wait, float] = {}
         self.open_calls: dict[str, str] = {}
         self.definitions: dict[str, WorkflowDefined] = {}
         #: The paths of sub-workflows that begin again: what happened inside is not done again.
@@ -201,6 +208,8 @@ class StoredJournal:
                     self._adapted.append(event)
             elif isinstance(event, ShardWaits):
                 self.waits = event.waits
+            elif isinstance(event, WaitBegan):
+                self.limits[event.within, event.task, event.wait] = event.until
             elif isinstance(event, CallStarted) and event.attempt == 1:
                 self.starts.append((len(self.past), event.call))
             if isinstance(event, CallFailed) and is_fed and event.call in discarded:
@@ -426,6 +435,7 @@ class MemoryJournal:
         self.began: dict[str, float] = {}
         self.adaptations: list[Adapted] = []
         self.waits: list[tuple[str, str]] = []
+        self.limits: dict[Wait, float] = {}
         self.out: dict[str, int] = {}
         self.open_calls: dict[str, str] = {}
         self.definitions: dict[str, WorkflowDefined] = {}
@@ -500,7 +510,7 @@ def is_input(event: AnyEvent) -> bool:
         return event.is_last
     if isinstance(event, CallStarted):
         return bool(event.opens)
-    return isinstance(event, CallAnswered | MessagesReceived | SignalReceived)
+    return isinstance(event, CallAnswered | MessagesReceived | SignalReceived | WaitEnded)
 
 
 def read_journal(store: Store, log: str) -> Iterator[tuple[int, AnyEvent]]:

@@ -296,8 +296,12 @@ class Nested:
             inside = instance.inside
             if inside is None or inside.attempt is None or self._at.get(inside.path) is not instance:
                 continue
-            if instance.report.ended_by or instance.report.error or not self._root.calls.has_inside(inside.path):
+            if instance.report.ended_by or instance.report.error or not self._may_go_on(instance):
                 self._finish(instance, inside.attempt)
+
+    def _may_go_on(self, instance: Execution) -> bool:
+        """Return whether anything can still happen in a sub-workflow."""
+        return bool(instance.limits) or self._root.calls.has_inside(instance.within)
 
     def _finish(self, instance: Execution, attempt: Attempt) -> None:
         report = self._close(instance)

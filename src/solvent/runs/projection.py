@@ -28,6 +28,7 @@ from solvent.runs.events import (
     ShardTaken,
     ShardWaits,
     SignalReceived,
+    WaitEnded,
     WorkflowClosed,
     WorkflowDefined,
 )
@@ -245,6 +246,9 @@ class RunView:
                 return self._signalled(event)
             case ShardWaits():
                 return self._waiting(shard, event)
+            case WaitEnded(task, within="") if task in self.states:
+                self._after(event.at)
+                return self._set_state(task, "failed")
             case Adapted():
                 return self._adapted(event)
             case WorkflowDefined(definition):

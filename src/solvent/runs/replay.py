@@ -126,7 +126,8 @@ class Replay:
             except ReactionFailed as error:
                 return error
             else:
-                if shard.is_idle and (shard.report.ended_by or not (shard.is_signal_coming or shard.waits)):
+                waits = shard.is_signal_coming or shard.waits or shard.limits
+                if shard.is_idle and (shard.report.ended_by or not waits):
                     return None
                 count = len(shard.calls.waiting)
             finally:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-_SIGNAL, _GATE, _ARMED, _EVERY, _RUNS = map(Symbol, ("SIGNAL", "GATE", "ARMED", "EVERY", "RUNS"))
+_SIGNAL, _GATE, _ARMED, _EVERY, _RUNS, _FROM, _ELAPSED = map(
+    Symbol, ("SIGNAL", "GATE", "ARMED", "EVERY", "RUNS", "FROM", "ELAPSED")
+)
 _OUTSIDE = -1
 """The sender of a message that no shard has sent."""
 
@@ -46,6 +48,12 @@ class Signals:
                 symbol = task_symbol(task.name)
                 self._names[symbol] = task.name
                 self._listeners.setdefault(task.control.signal, []).append(symbol)
+        #: The tasks that wait only so long: how many seconds.
+        self._limits = {
+            task_symbol(task.name): task.control.timeout
+            for task in workflow.tasks
+            if task.control is not None and task.control.timeout is not None
+        }
         #: The signals that only people send.
         self.outside = frozenset(workflow.signals_from_outside)
         for _, name, value in signals:
@@ -88,10 +96,34 @@ class Signals:
             if any(cell.alive and _is_armed(cell.molecule, is_needed=is_needed) for cell in gates.get(task, ()))
         ]
 
+    def limited(self, solution: Solution) -> dict[tuple[str, tuple[int, int]], float]:
+        """Return the waits that are to end: the task, which wait of it, and how many seconds it may take."""
+        settled = solution.settled
+        if not self._limits or not isinstance(settled, Settled):
+            return {}
+        gates = settled.index((3, _GATE), (1,))
+        return {
+            (self._names[task], _number(cell.molecule)): seconds
+            for task, seconds in self._limits.items()
+            for cell in gates.get(task, ())
+            if cell.alive and _is_armed(cell.molecule, is_needed=True)
+        }
+
     def is_coming(self, awaited: Iterable[tuple[str, str]]) -> bool:
         """Return whether one is to come that is awaited: if none is, nothing will ever happen again."""
         coming = {name for _, name, _value in self._coming}
         return any(signal in coming for _, signal in awaited)
+
+
+def _number(gate: Molecule) -> tuple[int, int]:
+    """Return which wait a gate is in."""
+    parts = {part[0]: part for part in gate[2] if type(part) is tuple}
+    return parts[_FROM][1], parts[_RUNS][1]
+
+
+def elapsed(task: str, wait: tuple[int, int]) -> Molecule:
+    """Return what ends a wait whose signal has not come in time."""
+    return _ELAPSED, task_symbol(task), *wait
 
 
 def _is_armed(gate: Molecule, *, is_needed: bool) -> bool:
@@ -186,4 +218,4 @@ def _read(data: bytes) -> SentSignal | None:
         return None
 
 
-__all__ = ["Signal", "SignalReader", "Signals", "check_signal", "send_signal"]
+__all__ = ["Signal", "SignalReader", "Signals", "check_signal", "elapsed", "send_signal"]

@@ -38,6 +38,8 @@ from solvent.runs.events import (
     MessagesReceived,
     Resumed,
     SignalReceived,
+    WaitBegan,
+    WaitEnded,
     WorkflowClosed,
     WorkflowDefined,
 )
@@ -412,8 +414,22 @@ class _Planner:
                 self._deliver(number, self._counts[bisect_right(self._positions, position) - 1])
             case SignalReceived() if number < len(self._shards):
                 self._feed(number, event)
+            case WaitBegan() | WaitEnded():
+                self._waited(event)
             case _:
                 pass
+
+    def _waited(self, event: WaitBegan | WaitEnded) -> None:
+        """Let a task wait as long as it would have, or fail as it has; in a sub-workflow it waits anew."""
+        number, wait = self._where.get(event.task), (event.task, event.wait)
+        if number is None or event.within or event.task in self._reopened or wait not in self._shards[number].limits:
+            return
+        if isinstance(event, WaitEnded):
+            self._feed(number, event)
+            return
+        self._shards[number].limits[wait] = event.until
+        self._drafts[number].limits["", *wait] = event.until
+        self._drafts[number].events.append(event)
 
     def _root_of(self, old: _OldCall) -> _OldCall:
         """Return the call of the workflow itself in which a call is made."""

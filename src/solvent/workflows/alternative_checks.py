@@ -123,8 +123,11 @@ def _check_watched(
         message = f"the alternative `{name}` watches only `{own[0]}`, which runs only after it has applied"
         report.add("W127", message, ("alternative", name))
     if watched and alternative.on == ("timeout",):
-        called = [services.get(task.service) for task in watched]
-        if all(one is not None and one.policy.timeout is None and one.policy.heartbeat is None for one in called):
+        limited = any(task.control is not None and task.control.timeout is not None for task in watched)
+        called = [] if limited else [services.get(task.service) for task in watched]
+        if called and all(
+            one is not None and one.policy.timeout is None and one.policy.heartbeat is None for one in called
+        ):
             message = f"the alternative `{name}` applies on a time-out, but `{watched[0].service}` has none"
             report.add("W127", message, ("alternative", name), hint=f"add `timeout: 5` to `{watched[0].service}`")
 

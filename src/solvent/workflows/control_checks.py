@@ -21,6 +21,7 @@ from solvent.lang.parser import parse_molecules, parse_program
 from solvent.lang.scope import resolve
 from solvent.lang.syntax import ListNode, Literal, SolutionNode, TupleNode
 from solvent.source import Source
+from solvent.workflows.durations import MAX_SECONDS
 from solvent.workflows.model import Arrived, Control, Input, Result, Signalled, Value
 from solvent.workflows.places import route_key
 
@@ -86,7 +87,7 @@ def check_controls(workflow: Workflow, tasks: Mapping[str, Task], paths: Paths |
             _check_names(task, task.control, tasks, asleep, report)
             _check_join(workflow, task, task.control, paths, report)
             _check_split(task, task.control, report)
-            _check_waits(task, task.control, report)
+            _check_waits(task, task.control, report, is_offered=_is_offered(task, tasks))
             _check_tests(task, task.control, report)
             if task.control.many is not None:
                 _check_many(workflow, task, task.control.many, report)
@@ -281,12 +282,23 @@ def _check_tests(task: Task, control: Control, report: Report) -> None:
 # --- What it waits for.
 
 
-def _check_waits(task: Task, control: Control, report: Report) -> None:
+def _is_offered(task: Task, tasks: Mapping[str, Task]) -> bool:
+    sources = (tasks[name].control for name in task.sources if name in tasks)
+    return any(one is not None and one.split == "deferred" for one in sources)
+
+
+def _check_waits(task: Task, control: Control, report: Report, *, is_offered: bool) -> None:
     name = task.name
     key: Key = ("task", name)
     if control.is_transient and control.signal is None:
         message = f"`{name}` loses a signal that comes too early, but waits for none"
         report.add("W137", message, key, hint="`signal: {transient: NAME}`")
+    if control.timeout is not None:
+        others = is_offered or control.takes or control.during or control.many or control.signal is None
+        if others or not 0 < control.timeout <= MAX_SECONDS:
+            message = f"`{name}` has a `timeout`, which is for tasks that wait for a signal and for nothing else"
+            hint = "let a task before it wait for the signal: `signal: {persistent: NAME, timeout: 1h}`"
+            report.add("W137", message, key, hint=hint)
     if control.during is not None and (name in control.during or control.during[0] == control.during[1]):
         message = f"`{name}` cannot start between `{control.during[0]}` and `{control.during[1]}`"
         report.add("W137", message, key, hint="`during` names two other tasks: one is done, the other has not started")

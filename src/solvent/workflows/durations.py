@@ -19,4 +19,4 @@ def seconds_of(duration: object) -> float | None:
     return seconds if seconds <= MAX_SECONDS else None
 
 
-__all__ = ["DURATION_RULE", "seconds_of"]
+__all__ = ["DURATION_RULE", "MAX_SECONDS", "seconds_of"]

@@ -401,6 +401,10 @@ class Gates:
         found: list[Molecule] = []
         if needs.every:
             found.append(Symbol("EVERY"))
+        if control.timeout is not None:
+            self._use("elapse")
+            said = f"the signal `{control.signal}` did not come within {control.timeout:g} s"
+            found.append((Symbol("LIMITED"), int(needs.every), said))
         if needs.signal:
             found.append(Symbol("SIGNALLED"))
             if control.is_transient:

@@ -165,6 +165,8 @@ class Control(msgspec.Struct, frozen=True, omit_defaults=True):
     """A signal that it waits for."""
     is_transient: bool = False
     """The signal is lost if it comes while the task does not wait for it; otherwise it is kept."""
+    timeout: float | None = None
+    """How many seconds it waits for the signal; after that it fails."""
     sends: tuple[str, ...] = ()
     """Signals it sends when it is done."""
     during: tuple[str, str] | None = None

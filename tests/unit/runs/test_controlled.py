@@ -9,8 +9,22 @@ from typing import Any
 import pytest
 
 from solvent.errors import LimitReached, SolventError
+from solvent.runs.exploration import explore_workflow
 from solvent.services import cancelled
-from solvent.workflows.model import Arrived, Input, Many, Result, Route, Service, Signalled, Test, Value, Workflow
+from solvent.workflows.model import (
+    Alternative,
+    Arrived,
+    Input,
+    Many,
+    Result,
+    Route,
+    Service,
+    Signalled,
+    Task,
+    Test,
+    Value,
+    Workflow,
+)
 from tests.unit.runs.flows import PATIENCE, Held, events_of, flow, run, step
 
 ARRIVED = Arrived()
@@ -210,6 +224,40 @@ def test_a_task_without_sources_starts_once_for_each_signal() -> None:
         assert run(work).stuck == ["`W` waits for the signal `go`" + (" and the lock `L`" if words else "")]
         report = run(work, signals=[(0.0, "go", 1), (0.0, "go", 2), (0.2, "go", 3)])
         assert (report.calls, report.stuck, report.results) == ({"W": 3, "D": 3}, [], {"D": 3})
+
+
+def test_a_signal_that_does_not_come_in_time_fails_the_task() -> None:
+    """An alternative may take over; one that comes in time starts the task, whatever comes later."""
+    first = step("A", "told", Value(1))
+    late = step("W", "told", Result("A"), Signalled(), signal="go", timeout=0.05)
+    report = run(flow(first, late))
+    assert [(one.task, one.kind, one.cause) for one in report.failures] == [
+        ("W", "TIMEOUT", "the signal `go` did not come within 0.05 s")
+    ]
+    spare = Task("B", "told", (Result("A"),))
+    saved = flow(first, late, spare, alternatives=(Alternative("late", {"W": "B"}, on=("timeout",)),))
+    assert (run(saved).results, run(saved).states["W"]) == ({"W": 1}, "replaced")
+    assert run(saved, signals=[(0.0, "go", 3)]).results == {"W": [1, 3]}
+    alone = flow(step("W", "told", Signalled(), signal="go", timeout=0.05))
+    assert [one.kind for one in run(alone).failures] == ["TIMEOUT"]
+    report = run(alone, signals=[(0.0, "go", 3), (0.2, "go", 4)])
+    assert (report.calls, report.failures) == ({"W": 2}, [])
+
+
+def test_a_sub_workflow_waits_for_a_time_too() -> None:
+    """What waits in it fails when its time is over, and with it the call."""
+    inner = flow(step("W", "told", signal="never", timeout=0.05))
+    outer = Workflow("outer", (Task("S", "inner"),), (Service("inner", "workflow", function=inner),))
+    report = run(outer)
+    assert [(one.task, one.kind) for one in report.failures if "/" not in one.task] == [("S", "FAILED")]
+    assert "did not come within" in report.failures[0].cause
+
+
+def test_in_some_orders_the_signal_comes_too_late() -> None:
+    """Exploration tries both."""
+    late = step("W", "told", Signalled(), after=("A",), signal="go", timeout=3600.0)
+    orders = explore_workflow(flow(step("A", "told", Value(1)), late), signals=[("go", 1)])
+    assert {one.end for one in orders.finals} == {"done", "failed"}
 
 
 def test_run_ends_although_signals_are_still_to_come() -> None:

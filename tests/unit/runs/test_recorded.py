@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import solvent
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted
+from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted, WaitBegan
 from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.runs.registry import RunOptions, new_record
@@ -380,6 +380,18 @@ def test_of_a_delay_only_the_rest_is_waited_for(store: Store) -> None:
     journal.commit()
     report = run(store, "runs/late/shard/0", flow)
     assert (report.error, report.results) == (None, {"a": 7})
+
+
+def test_of_a_wait_only_the_rest_is_left(store: Store) -> None:
+    """A signal that should have come by now, while nobody had the run, has not come in time; a replay says the same."""
+    late = Task("a", "one", control=Control(signal="go", timeout=3600.0))
+    flow = Workflow("w", (late,), (Service("one", function=lambda: 1),))
+    journal = StoredJournal(store, "runs/waited/shard/0", "another")
+    journal.open()
+    journal.note(WaitBegan("a", (0, 0), time.time() - 1))
+    journal.commit()
+    for report in (run(store, "runs/waited/shard/0", flow), replay(store, "runs/waited/shard/0", flow)):
+        assert [one.kind for one in report.failures] == ["TIMEOUT"]
 
 
 def test_who_asks_once_to_stop_stops_the_run(store: Store) -> None:

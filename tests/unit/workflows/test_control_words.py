@@ -213,7 +213,7 @@ def test_locks_and_patterns_of_a_workflow() -> None:
         ("threads: true", "W104 w.yaml:3:19 `threads` is a whole number, not true or false (1, 2, 3 ...)"),
         ("lock: {L: 1}", "W104 w.yaml:3:19 `lock` is a list, not a mapping (write `[...]`)"),
         ("signal: {lasting: go}",
-         "W103 w.yaml:3:28 `signal` has no key `lasting` (known: persistent, transient)"),
+         "W103 w.yaml:3:28 `signal` has no key `lasting` (known: persistent, transient, timeout)"),
         ("signal: {transient: null}", "W104 w.yaml:3:28 the name of a signal is a text, not nothing"),
         ("signal: {persistent: a, transient: b}",
          f"W105 w.yaml:3:19 `signal` is either `persistent` or `transient` {KEPT_OR_LOST}"),

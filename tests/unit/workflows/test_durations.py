@@ -6,9 +6,11 @@ import pytest
 
 from solvent.errors import WorkflowProblem
 from solvent.runs.embedded import run_workflow
+from solvent.workflows.checks import check
 from solvent.workflows.durations import seconds_of
-from solvent.workflows.formats.files import load_text
+from solvent.workflows.formats.files import load_text, write
 from solvent.workflows.formats.yaml.writer import write_json
+from solvent.workflows.model import Control
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,23 @@ def test_a_task_that_waits_is_written_as_it_was_read() -> None:
     assert run_workflow(flow).results == {"b": 7}
 
 
-@pytest.mark.parametrize("words", ["{delay: soon}", "{delay: 1h, service: s}", "{delay: -1}"])
+@pytest.mark.parametrize("suffix", [".yaml", ".json", ".hocl"])
+def test_a_wait_with_a_limit_is_written_as_it_was_read(suffix: str) -> None:
+    """In each format; not where the task waits for something else as well."""
+    text = "services: {s: {shell: date}}\ntasks: {a: {service: s, signal: {persistent: go, timeout: 1h}}}\n"
+    flow = load_text(text, name="w.yaml").workflow
+    assert flow.signals_from_outside == ("go",)
+    assert flow.task("a").control == Control(signal="go", timeout=3600.0)
+    assert load_text(write(flow, suffix=suffix), name=f"w{suffix}").workflow.tasks == flow.tasks
+    assert check(flow) == []
+    wrong = load_text(text.replace("service: s,", "service: s, lock: L,"), name="w.yaml").workflow
+    assert [one.code for one in check(wrong)] == ["W137"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["{delay: soon}", "{delay: 1h, service: s}", "{delay: -1}", "{service: s, signal: {persistent: a, timeout: soon}}"],
+)
 def test_what_is_no_delay_is_refused(words: str) -> None:
     """Where it stands in the file."""
     with pytest.raises(WorkflowProblem) as caught:

@@ -152,7 +152,7 @@ class Agent:
         touched: Touched = {}
         try:
             self._watcher.listen()
-            patience = IDLE_SECONDS if self._endings.idle else PATIENCE_SECONDS
+            patience = min(IDLE_SECONDS if self._endings.idle else PATIENCE_SECONDS, self._seconds_to_next_wait())
             self._turns.take(min(patience, max(0.0, self._looks_at - time.monotonic())), touched)
             if self._heartbeat.lapses != self._lapses:
                 self._look_after_lapse()
@@ -163,6 +163,7 @@ class Agent:
             if now >= self._looks_at:
                 self._look(touched)
                 self._looks_at = time.monotonic() + self._ttl / HEARTBEATS_PER_TTL
+            self._end_waits(touched)
             self._do(touched)
             if now >= looks_at:
                 self._leave_surplus()
@@ -182,6 +183,20 @@ class Agent:
             self._rest(pause)
         else:
             self._troubles.passed()
+
+    def _seconds_to_next_wait(self) -> float:
+        """Return in how many seconds the next wait ends at a shard that is here."""
+        dues = (shard.due for hosted in self.runs.values() for shard in hosted.here.values())
+        return max(0.0, min((due for due in dues if due is not None), default=math.inf) - time.time())
+
+    def _end_waits(self, touched: Touched) -> None:
+        """End the waits whose time is over, unless another agent may have their shard."""
+        if not self._may_act():
+            return
+        for hosted in self.runs.values():
+            for shard in list(hosted.here.values()):
+                if shard.is_due and not hosted.is_over:
+                    self._turns.attempt(shard, shard.end_waits, touched)
 
     def _rest(self, seconds: float) -> None:
         """Wait a moment; answers that come meanwhile are kept for when the store is there again."""

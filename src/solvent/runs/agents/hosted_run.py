@@ -248,9 +248,8 @@ class HostedRun:
         """Say how a shard is at which nothing more can happen unless a message comes."""
         mailbox = shard.mailbox
         assert mailbox is not None
-        standing = Standing(
-            shard.journal.position, dict(mailbox.sent), dict(mailbox.heard), shard.is_closed, bool(shard.waits)
-        )
+        sent, heard, waits = dict(mailbox.sent), dict(mailbox.heard), bool(shard.waits or shard.due)
+        standing = Standing(shard.journal.position, sent, heard, shard.is_closed, waits)
         key, data = key_of(self.place, "rest", number_of(shard)), encode_msgpack(standing)
         shard.is_fresh = False
         known = self._told.get(number_of(shard), 0)

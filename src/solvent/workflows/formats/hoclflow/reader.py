@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 
 CONTROL_WORDS = (
-    "JOIN", "SPLIT", "ROUTES", "AGAIN", "MAX_ROUNDS", "THREADS", "TAKES", "GIVES", "LOCK", "SIGNAL", "SENDS", "DURING",
+    "JOIN", "SPLIT", "ROUTES", "AGAIN", "MAX_ROUNDS", "THREADS", "TAKES", "GIVES", "LOCK", "SIGNAL", "SIGNAL_TIMEOUT",
+    "SENDS", "DURING",
     "CANCELS", "COMPLETES", "ENDS", "INSTANCES",
 )  # fmt: skip
 
@@ -87,6 +88,11 @@ class ControlReader(ArgumentReader, TestReader):
                 return {"routes": tuple(self._route(one) for one in self.list(node))}
             case "AGAIN":
                 return {"again": self._route(node)}
+            case "SIGNAL_TIMEOUT":
+                value = self.value(node)
+                if type(value) not in (int, float) or value <= 0:
+                    self.fail(node, "`SIGNAL_TIMEOUT` is a number of seconds")
+                return {"timeout": float(value)}
             case "MAX_ROUNDS":
                 return {"max_rounds": self._number(node, word)}
             case "THREADS":

@@ -37,6 +37,8 @@ def print_control(control: Control) -> list[str]:
         found.append(f"ROUTES : ({routes})")
     if control.again is not None:
         found.append(f"AGAIN : {_route(control.again)}")
+    if control.timeout is not None:
+        found.append(f"SIGNAL_TIMEOUT : {control.timeout!r}")
     if control.max_rounds is not None:
         found.append(f"MAX_ROUNDS : {control.max_rounds}")
     if control.copies != 1:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeAlias, TypeVar,
 
 from msgspec.structs import replace
 
+from solvent.workflows.durations import DURATION_RULE, seconds_of
 from solvent.workflows.formats.python.builder import Start, Step, builder_for, problem
 from solvent.workflows.formats.python.collectors import SAME
 from solvent.workflows.model import Arrived, Control, Each, Many, Result, Route, Signalled, Test, Value
@@ -415,13 +416,14 @@ def section(lock: str, first: object, last: T) -> T:
     return _refined("section", last, gives=(lock,))
 
 
-def waits_for(step: T, signal: str, *, transient: bool = False) -> T:
+def waits_for(step: T, signal: str, *, transient: bool = False, timeout: str | float | None = None) -> T:
     """Let a step start only after a signal has arrived. Returns `step`.
 
-    A signal comes from a step (`sends`), or from outside (`run(..., signals=...)`). With `transient=True` it is lost if
-    it arrives before the step could start otherwise.
+    A signal comes from a step (`sends`), or from outside (`solvent signal`, `run(..., signals=...)`). With
+    `transient=True` it is lost if it arrives before the step could start otherwise. If it does not come within
+    `timeout` (seconds, or a text such as `"1h"`) the step fails, and an alternative may take over.
 
-    Raises `WorkflowProblem`: W155 if the name is not text, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if the name is not text or the time-out no duration, W156 outside a workflow.
 
     >>> from solvent import run, service, waits_for, workflow
     >>> upper = service(str.upper)
@@ -432,15 +434,22 @@ def waits_for(step: T, signal: str, *, transient: bool = False) -> T:
     {'upper': 'HI'}
     """
     _check_names("waits_for", (signal,))
-    return _refined("waits_for", step, signal=signal, is_transient=transient)
+    return _refined("waits_for", step, signal=signal, is_transient=transient, timeout=_seconds(timeout))
 
 
-def signal_value(signal: str, *, transient: bool = False) -> Any:
+def _seconds(timeout: str | float | None) -> float | None:
+    seconds = seconds_of(timeout)
+    if timeout is not None and not seconds:
+        raise problem("W155", f"{timeout!r} is no duration", hint=DURATION_RULE)
+    return seconds
+
+
+def signal_value(signal: str, *, transient: bool = False, timeout: str | float | None = None) -> Any:
     """Start the step that takes this when a signal arrives, with the value that came with it.
 
-    With `transient=True` a signal that arrives too early is lost.
+    With `transient=True` a signal that arrives too early is lost; after `timeout` the step fails, as in `waits_for`.
 
-    Raises `WorkflowProblem`: W155 if the name is not text, W156 outside a workflow.
+    Raises `WorkflowProblem`: W155 if the name is not text or the time-out no duration, W156 outside a workflow.
 
     >>> from solvent import run, service, signal_value, workflow
     >>> upper = service(str.upper)
@@ -451,7 +460,7 @@ def signal_value(signal: str, *, transient: bool = False) -> Any:
     {'upper': 'YES'}
     """
     _check_names("signal_value", (signal,))
-    demands = {"signal": signal, "is_transient": transient}
+    demands = {"signal": signal, "is_transient": transient, "timeout": _seconds(timeout)}
     return Start(builder_for("signal_value"), Signalled(), f"signal_value({signal})", demands)
 
 

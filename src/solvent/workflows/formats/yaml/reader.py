@@ -42,7 +42,7 @@ How a task joins, splits, repeats, waits and cancels stands among its other keys
     again: {to: H, when: "result < 3", max_rounds: 5}
     threads: 3                it passes its result on three times
     lock: L                   taken at the start, given back at the end; one by one with `takes` and `gives`
-    signal: go                waits for it; {transient: go} if one that comes too early is lost
+    signal: go                waits for it; {transient: go} if one that comes too early is lost; {..., timeout: 1h}
     sends: go                 signals that it sends
     during: [A, C]            only while A is done and C has not started
     cancels: A, completes: B  tasks that are withdrawn, or go on with what they have
@@ -204,7 +204,7 @@ BESIDE_JOIN = ("cancel", "threads")
 
 SPLITS = ("all", "one", "some", "deferred")
 
-SIGNAL_KEYS = ("persistent", "transient")
+SIGNAL_KEYS = ("persistent", "transient", "timeout")
 
 MANY_KEYS = ("count", "over", "need", "cancel", "apart", "more", "enough")
 
@@ -305,11 +305,16 @@ def _signal(reader: Reader, data: Any, path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         return {"signal": reader.text_or_nothing(data, path, "`signal`")}
     found = reader.mapping(data, path, "`signal`", SIGNAL_KEYS)
-    if len(found) != 1:
+    timeout = seconds_of(found.get("timeout"))
+    if found.get("timeout") is not None and not timeout:
+        reader.fail("W105", "`timeout` is a duration", (*path, "timeout"), hint=DURATION_RULE)
+    named = [key for key in SIGNAL_KEYS[:2] if key in found]
+    if len(named) != 1:
         hint = "one that comes too early is kept if it is persistent, and lost if it is transient"
         reader.fail("W105", "`signal` is either `persistent` or `transient`", path, hint=hint)
-    ((kind, name),) = found.items()
-    return {"signal": reader.text(name, (*path, kind), "the name of a signal"), "is_transient": kind == "transient"}
+    (kind,) = named
+    name = reader.text(found[kind], (*path, kind), "the name of a signal")
+    return {"signal": name, "is_transient": kind == "transient", "timeout": timeout}
 
 
 def _during(reader: Reader, data: Any, path: Path) -> tuple[str, str] | None:

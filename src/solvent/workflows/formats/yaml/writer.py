@@ -115,7 +115,7 @@ def plain_control(control: model.Control) -> dict[str, Any]:
     else:
         found |= {"takes": _names(control.takes), "gives": _names(control.gives)}
     found |= {
-        "signal": {"transient": control.signal} if control.is_transient else control.signal,
+        "signal": _signal(control),
         "sends": _names(control.sends),
         "during": None if control.during is None else list(control.during),
         "cancels": _names(control.cancels),
@@ -124,6 +124,12 @@ def plain_control(control: model.Control) -> dict[str, Any]:
         "instances": None if control.many is None else _many(control.many),
     }
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _signal(control: model.Control) -> Any:
+    if control.timeout is None:
+        return {"transient": control.signal} if control.is_transient else control.signal
+    return {"transient" if control.is_transient else "persistent": control.signal, "timeout": control.timeout}
 
 
 def _again(route: model.Route, max_rounds: int | None) -> dict[str, Any]:
