@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         WorkflowProblem,
     )
     from solvent.runs.api import attach, run, run_async, submit
+    from solvent.runs.inspection import check, explore, show
     from solvent.runs.report import RunFailed
     from solvent.services.current_call import call
     from solvent.workflows.formats.python.control_flow import (
@@ -88,6 +89,7 @@ _HOMES = {
         "ReactionFailed RingProblem SolventError SpaceProblem SyntaxProblem WorkflowProblem"
     ),
     "solvent.runs.api": "attach run run_async submit",
+    "solvent.runs.inspection": "check explore show",
     "solvent.runs.report": "RunFailed",
     "solvent.services.current_call": "call",
     "solvent.workflows.formats.python.control_flow": (
@@ -144,6 +146,7 @@ __all__ = [
     "attempt",
     "call",
     "cancels",
+    "check",
     "choose",
     "choose_some",
     "completes",
@@ -153,6 +156,7 @@ __all__ = [
     "dho",
     "each",
     "ends",
+    "explore",
     "first_of",
     "hocl",
     "http",
@@ -171,6 +175,7 @@ __all__ = [
     "service",
     "shared",
     "shell",
+    "show",
     "signal_value",
     "submit",
     "threads",

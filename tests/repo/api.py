@@ -42,7 +42,7 @@ PAGES = [
         "api.md",
         {
             "Services and workflows": "service shell http program delay workflow attempt resource",
-            "Running": "run run_async submit attach load_python call Workflow",
+            "Running": "run run_async submit attach check explore show load_python call Workflow",
             "Lists": "each cross",
             "Start a step": "any_of first_of active_of joined_by all_threads signal_value waits_for milestone",
             "Branch and loop": "choose choose_some deferred repeat threads",
@@ -58,6 +58,7 @@ PAGES = [
             "solvent.workflows.formats.python.declarations": "Limits",
             "solvent.runs.report": "Report Event Failed Timing",
             "solvent.runs.run_handle": "Run Status",
+            "solvent.runs.inspection": "Checked Explored",
             "solvent.services.current_call": "CallIdentity",
             "solvent.services.processes": "Processes",
         },

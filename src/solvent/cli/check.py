@@ -47,21 +47,14 @@ def parser() -> ArgumentParser:
 
 
 def _check_workflow(file: str) -> Found:
-    from solvent.cli.workflows import folder_of, read_workflow, service_problems
-    from solvent.workflows.checks import check
-    from solvent.workflows.doubts import workflow_doubts
-    from solvent.workflows.libraries import library_problems
-    from solvent.workflows.translate import workflow_functions
+    from solvent.cli.workflows import folder_of, read_workflow
+    from solvent.runs.inspection import problems_and_doubts
 
     try:
         loaded = read_workflow(file)
     except SolventError as error:
         return file, [error], []
-    folder = folder_of(file)
-    found = check(loaded.workflow, loaded.places)
-    others = [*service_problems(loaded, folder), *library_problems(loaded, folder, workflow_functions())]
-    # Doubts follow the ways through a workflow, so those must lead somewhere.
-    return file, [*found, *others], [] if found else workflow_doubts(loaded)
+    return file, *problems_and_doubts(loaded, folder_of(file))
 
 
 def _check(file: str, functions: Functions) -> Found:

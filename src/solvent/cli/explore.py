@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.arguments import (
@@ -56,7 +55,6 @@ _MAX_STATE_TEXT = 1000
 _MAX_REASON = 4000
 _RUNS_SHOWN = 10
 _MAX_WAY = 4_000
-_ENDS = ("done", "cancelled", "failed", "stuck")
 
 
 def main(arguments: list[str]) -> int:
@@ -369,23 +367,12 @@ def write_records(records: Sequence[Record], first: int | None = None) -> None:
         write_reaction(record, width=6)
 
 
-def _ends(found: Orders) -> dict[str, int]:
-    """Return how many final states there are of each kind."""
-    ends = Counter(state.end for state in found.finals)
-    return {end: ends[end] for end in _ENDS if ends[end]}
-
-
-def _runs(found: Orders) -> list[dict[str, int]]:
-    """Return how often the tasks have run in the end, each outcome once."""
-    tasks = [*found.states[0].done]
-    counts = sorted({tuple(state.started[task] for task in tasks) for state in found.finals})
-    return [dict(zip(tasks, one, strict=True)) for one in counts]
-
-
 def _write_ways(found: Orders, end: str) -> None:
     """Write a shortest order that ends badly."""
-    others = " or ".join(one for one in _ENDS if one != end)
     from solvent.runs.causality import violations
+    from solvent.runs.inspection import ENDS
+
+    others = " or ".join(one for one in ENDS if one != end)
 
     (way,) = violations(found, [f"ends {others}"])
     write("\n", (f"an order that ends {end}", "bold"))
@@ -393,21 +380,25 @@ def _write_ways(found: Orders, end: str) -> None:
 
 
 def _orders_as_json(found: Orders, wrong: list[str]) -> dict[str, Any]:
+    from solvent.runs.inspection import ends_of, runs_of
+
     return {
         "states": len(found.states),
         "complete": found.is_complete,
-        "ends": _ends(found),
-        "runs": _runs(found),
+        "ends": ends_of(found),
+        "runs": runs_of(found),
         "violations": wrong,
     }
 
 
 def _write_orders(found: Orders, statements: list[str], wrong: list[str]) -> None:
+    from solvent.runs.inspection import ends_of, runs_of
+
     known = "" if found.is_complete else " so far"
     write(("states", "bold"), f"  {len(found.states):,}{known}")
-    ends = _ends(found)
+    ends = ends_of(found)
     write(("ends", "bold"), f"    {', '.join(f'{many:,} {end}' for end, many in ends.items()) or 'none'}{known}")
-    runs = _runs(found)
+    runs = runs_of(found)
     for at, one in enumerate(runs[:_RUNS_SHOWN]):
         # With those that did not run.
         told = ", ".join(f"{task} {many}" for task, many in one.items())

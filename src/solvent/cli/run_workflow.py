@@ -92,7 +92,7 @@ def _all_problems_of_services(loaded: Loaded, folder: Path) -> Iterator[None]:
     try:
         yield
     except SolventError as error:
-        from solvent.cli.workflows import service_problems
+        from solvent.runs.inspection import service_problems
 
         # A run ends at the first one; the others are looked for only now, so that a sound workflow does not pay.
         found = service_problems(loaded, folder)

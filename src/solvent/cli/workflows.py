@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from solvent.workflows.model import Service, Workflow
+    from solvent.workflows.model import Workflow
     from solvent.workflows.places import Loaded
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".py")
@@ -250,51 +250,10 @@ def refuse_for_workflow(options: Namespace, names: tuple[str, ...]) -> None:
         refuse(options, (name,), why, _INSTEAD.get(name, "leave it out"))
 
 
-def service_problems(loaded: Loaded, folder: Path) -> list[SolventError]:
-    """Prepare every service as a run would, and list what is wrong with them."""
-    found: list[SolventError] = []
-    for service in loaded.workflow.services:
-        problem = _problem(service, folder)
-        if problem is not None:
-            if problem.span is None:
-                problem.span = loaded.places.get(("service", service.name))
-            found.append(problem)
-        elif service.kind == "workflow" and service.function is None and service.target:
-            found += _problems_of_inputs(service, loaded, folder)
-    return found
-
-
-def _problems_of_inputs(service: Service, loaded: Loaded, folder: Path) -> list[SolventError]:
-    """List what is wrong with the inputs that tasks give to a workflow in another file."""
-    from solvent.runs.kinds import workflow_of
-    from solvent.workflows.checks import input_problems
-
-    inner, _ = workflow_of(service, folder)
-    found: list[SolventError] = []
-    for task in loaded.workflow.tasks:
-        for problem in input_problems(task, inner) if task.service == service.name else ():
-            problem.span = loaded.places.get(("task", task.name))
-            found.append(problem)
-    return found
-
-
-def _problem(service: Service, folder: Path) -> SolventError | None:
-    from solvent.runs.kinds import MAKERS
-    from solvent.services import Caller
-    from solvent.workflows.value_checks import limit_faults
-
-    if (not service.target and service.function is None) or limit_faults(service):
-        # `checks` has reported it already, or there is nothing to find.
-        return None
-    try:
-        Caller((service,), folder=folder, makers=MAKERS).close()
-    except SolventError as problem:
-        return problem
-    return None
-
-
 def refuse_uncallable(loaded: Iterable[Loaded], folder: Path) -> None:
     """Show which services of files cannot be called here, and end with 2 if there are any."""
+    from solvent.runs.inspection import service_problems
+
     problems = [problem for one in loaded for problem in service_problems(one, folder)]
     if problems:
         show_problems(problems)

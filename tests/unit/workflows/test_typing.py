@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAM = """
+import solvent
 from solvent import active_of, any_of, attempt, choose, first_of, locked, repeat, service, workflow
 
 @service(timeout=5)
@@ -68,6 +69,23 @@ def wrong_control(url: str) -> None:
     fetch.many()                                                    # error: call-overload
     resize.many(over=0)([1], 3)                                     # error: list-item
     resize.many(over=0)(["a"], "b")                                 # error: arg-type
+
+async def running(url: str) -> list[int]:
+    report = solvent.run(pipeline, {"url": url}, store=True, agents=2, check=False)
+    report = await solvent.run_async(pipeline, {"url": url}, store="runs.db")
+    with solvent.submit(pipeline, name="first") as submitted:
+        for change in submitted.events():
+            print(change)
+        report = submitted.wait(timeout=3)
+    state: str = solvent.attach("first", store="runs.db").resume(pipeline).state
+    ends: dict[str, int] = solvent.explore(pipeline, holds=[state]).ends
+    text: str = solvent.show(pipeline, form="svg")
+    if not solvent.check(pipeline).ok:
+        solvent.run(pipeline, agents="two")             # error: arg-type
+        solvent.submit(pipeline).wait(timeout=text)     # error: arg-type
+        solvent.show(pipeline, form="gif")              # error: arg-type
+        await solvent.run(pipeline)                     # error: misc
+    return pipeline(url) if report.succeeded and ends else pipeline()
 
 def wrong(url: str) -> None:
     fetch(3)                            # error: arg-type

@@ -57,7 +57,15 @@ def read_python(path: str | Path, name: str | None = None) -> Loaded:
     """Import a Python file and give its workflow with the lines on which its tasks are called."""
     path, name = _split(Path(path), name)
     chosen = _choose(_workflows(_import_file(path)), path, name)
-    workflow, places = _trace(chosen, path)
+    return _loaded(*_trace(chosen, path))
+
+
+def loaded_of(chosen: WorkflowFunction[..., object]) -> Loaded:
+    """Return a workflow with the lines on which its tasks are called."""
+    return _loaded(*chosen.trace())
+
+
+def _loaded(workflow: Workflow, places: dict[str, Place]) -> Loaded:
     return Loaded(workflow, Places(lambda: _spans(workflow, places)))
 
 
