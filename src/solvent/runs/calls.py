@@ -46,6 +46,7 @@ MAX_SECONDS_TO_LET_GO = 1.0
 _REFERENCES_HERE = 4
 DIGEST_BYTES = 16
 _NO_POLICY = Policy()
+_NOTHING_GIVEN: tuple[list[Any], dict[str, Any]] = [], {}
 
 
 class OpenCall:
@@ -92,7 +93,7 @@ class OpenCall:
         self.policy = policy
         #: The sub-workflow that it calls, and with which arguments; and the path under which that is opened next.
         self.nested: Subworkflow | None = None
-        self.given: tuple[list[Any], dict[str, Any]] = [], {}
+        self.given = _NOTHING_GIVEN
         self.opens = ""
         self.flight = flight
         self.request = request
@@ -282,7 +283,7 @@ class Calls:
         self._is_shared = is_shared
         # By the service, which is an object of its own in each workflow.
         self._codes: dict[int, bytes] = {}
-        self._counts: Counter[tuple[str, str, int | None]] = Counter()
+        self._counts: Counter[tuple[str, int | None]] = Counter()
         # The open calls of each task, and of each sub-workflow, by its path.
         self._of: dict[tuple[str, str], dict[OpenCall, None]] = {}
         self._within: dict[str, dict[OpenCall, None]] = {}
@@ -321,9 +322,9 @@ class Calls:
 
     def plan(self, call: OpenCall) -> None:
         """Take a call that is to be made."""
-        name, index, within = call.task, call.request.index, call.instance.within
-        count = self._counts[within, name, index] = self._counts[within, name, index] + 1
-        key = call.label if index is None else f"{call.label}[{index}]"
+        label, index = call.label, call.request.index
+        count = self._counts[label, index] = self._counts[label, index] + 1
+        key = label if index is None else f"{label}[{index}]"
         call.key = key if count == 1 else f"{key}#{count}"
         self._add(call)
         self._planned[call.key] = call
@@ -339,18 +340,23 @@ class Calls:
         within = call.instance.within
         self.out[call] = None
         self._of.setdefault((within, call.origin), {})[call] = None
-        self._within.setdefault(within, {})[call] = None
+        if within:
+            self._within.setdefault(within, {})[call] = None
 
     def _remove(self, call: OpenCall) -> None:
         within = call.instance.within
         self.out.pop(call, None)
-        of, inside = self._of.get((within, call.origin), {}), self._within.get(within, {})
-        of.pop(call, None)
-        inside.pop(call, None)
+        of = self._of.get((within, call.origin))
+        if of is not None:
+            of.pop(call, None)
+        if not within:
+            return
         # There may be very many sub-workflows, one after the other.
-        if within and not of:
+        if not of:
             self._of.pop((within, call.origin), None)
-        if within and not inside:
+        inside = self._within.get(within, {})
+        inside.pop(call, None)
+        if not inside:
             self._within.pop(within, None)
 
     def planned(self, key: str) -> OpenCall | None:
