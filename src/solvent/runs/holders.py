@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from solvent.errors import RecordProblem, StoreError
-from solvent.runs.journal import StoredJournal
+from solvent.runs.journal import StoredJournal, pool_from
 from solvent.runs.registry import journal_of, key_of, record_of, run_at
 from solvent.store.leases import AGENTS, Lease, heartbeat_from_value, holder_from_entry
 
@@ -173,6 +173,8 @@ class HostedShard:
 
     def __init__(self, store: Store, record: RunRecord, number: int, agent: str) -> None:
         self.journal = StoredJournal(store, journal_of(record.place, number), agent, version=record.version)
+        if record.pool:
+            self.journal.pool = pool_from(store, record.pool)
         # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
         self._lease = Lease(store, key_of(record.place, "lease", number), agent)
         #: The epoch in which it is here.

@@ -49,6 +49,10 @@ Wait: TypeAlias = tuple[str, str, tuple[int, int]]
 """The path of a sub-workflow, a task in it, and which of its waits."""
 
 
+Pool: TypeAlias = "dict[tuple[str, str, bytes, bytes], list[CallAnswered]]"
+"""Answers by the label and the round of their calls, and by the digests of arguments and code."""
+
+
 class Journal(Protocol):
     """What an execution has done before, and where it notes what it does."""
 
@@ -76,6 +80,8 @@ class Journal(Protocol):
     out: dict[str, int]
     #: All adaptations that have happened.
     adaptations: list[Adapted]
+    #: Answers of the version before, by what calls are the same: they are not made when they come.
+    pool: Pool
     #: The tasks that wait for people, each with the signal, as was noted last.
     waits: list[tuple[str, str]]
     #: By when the signals of waits are to come: each wait by its sub-workflow, its task and which one it is.
@@ -173,6 +179,7 @@ class StoredJournal:
         #: Whether who has opened it had it before, and nobody else since.
         self.is_resumed = False
         self.adaptations: list[Adapted] = []
+        self.pool: Pool = {}
         self.waits: list[tuple[str, str]] = []
         self.limits: dict[Wait, float] = {}
         self.open_calls: dict[str, str] = {}
@@ -434,6 +441,7 @@ class MemoryJournal:
         self.begun = self.attempts = self.losses = Counter[str]()
         self.began: dict[str, float] = {}
         self.adaptations: list[Adapted] = []
+        self.pool: Pool = {}
         self.waits: list[tuple[str, str]] = []
         self.limits: dict[Wait, float] = {}
         self.out: dict[str, int] = {}
@@ -513,6 +521,17 @@ def is_input(event: AnyEvent) -> bool:
     return isinstance(event, CallAnswered | MessagesReceived | SignalReceived | WaitEnded)
 
 
+def pool_from(store: Store, blob: str) -> Pool:
+    """Return the answers that the version before has left."""
+    found: Pool = {}
+    noted = events.decode(store.get_blob(blob), store.get_blob)
+    for start, answer in zip(noted[::2], noted[1::2], strict=True):
+        if isinstance(start, CallStarted) and isinstance(answer, CallAnswered):
+            number = start.call[len(start.task) :].partition("#")[2]
+            found.setdefault((start.task, number, start.arguments, start.code), []).append(answer)
+    return found
+
+
 def read_journal(store: Store, log: str) -> Iterator[tuple[int, AnyEvent]]:
     """Yield the events of a journal with their positions."""
     after = 0
@@ -530,4 +549,4 @@ def read_journal(store: Store, log: str) -> Iterator[tuple[int, AnyEvent]]:
         after = found[-1].position
 
 
-__all__ = ["MAX_READ", "Journal", "MemoryJournal", "StoredJournal", "read_journal"]
+__all__ = ["MAX_READ", "Journal", "MemoryJournal", "StoredJournal", "pool_from", "read_journal"]

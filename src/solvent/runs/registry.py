@@ -114,6 +114,8 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     version: int = 1
     #: Tells who has made this version from others who have tried to.
     branch: str = ""
+    #: The blob with answers of the version before whose calls may still come (see `versions`).
+    pool: str = ""
     #: The process that is about to make a further version of it: meanwhile nothing begins (see `agents.pause`).
     updater: str = ""
 

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from solvent.errors import RecordProblem, nearest
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs import events, messages
-from solvent.runs.calls import NoCaller
+from solvent.runs.calls import NoCaller, round_of
 from solvent.runs.events import (
     CallAnswered,
     CallFailed,
@@ -99,6 +99,8 @@ class Update(NamedTuple):
     #: The events of each shard, with positions of messages as indices of `messages`, from 1.
     journals: list[list[Event]]
     messages: list[bytes]
+    #: Beginnings and answers of calls that have not come again yet: they keep these when they do.
+    pool: list[Event]
 
     def __str__(self) -> str:
         return said_counts(self.kept, self.again, self.new, self.gone)
@@ -157,6 +159,7 @@ def _record_after(store: Store, record: RunRecord, workflow: Workflow) -> RunRec
         ended=0.0,
         why="",
         updater="",
+        pool="",
     )
 
 
@@ -706,6 +709,16 @@ class _Planner:
                         CallLost(call.key, now),
                     ]
 
+    def _left(self) -> Iterator[Event]:
+        """Yield the beginnings and answers that wait for calls which may come when the run goes on."""
+        for found in self._pool.values():
+            for waiting in found.values():
+                for old in waiting:
+                    start = old.start
+                    if not old.within and start is not None and isinstance(old.answer, CallAnswered):
+                        yield start
+                        yield old.answer
+
     def _update(self) -> Update:
         before = Counter(one.label for one in self._old.values() if one.is_begun)
         roots = {one.label: self._root_of(one).task for one in self._old.values()}
@@ -732,12 +745,9 @@ class _Planner:
         kept, version, now = sum(self._kept.values()), self._after.version, time.time()
         journals = [one.events for one in self._drafts]
         journals[0].append(Resumed(version, now, kept, again, new, gone))
-        return Update(self._before, self._after, kept, again, new, gone, is_changed, journals, self._released)
-
-
-def round_of(call: str, task: str) -> str:
-    """Return which round of its task or item a call is, as its name says."""
-    return call[len(task) :].partition("#")[2]
+        return Update(
+            self._before, self._after, kept, again, new, gone, is_changed, journals, self._released, [*self._left()]
+        )
 
 
 # ------------------------------------------------------------------------------------------------------ writing
@@ -764,6 +774,9 @@ def apply(store: Store, update: Update) -> RunRecord:
             first, *others = appends
             store.append(log, first.data, expected=0)
             store.append_all(others)
+    if update.pool:
+        pool = store.put_blob(events.encode(update.pool, max_bytes=store.max_blob_bytes, put_blob=store.put_blob))
+        update = update._replace(record=replace(update.record, pool=pool))
     return _switch(store, update)
 
 

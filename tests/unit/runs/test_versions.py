@@ -384,3 +384,17 @@ def test_a_sub_workflow_that_has_changed_keeps_what_is_unchanged_inside(store: S
     update = updated(store, nested(calls, changed="send"))
     assert go_on(store, nested(calls, changed="send")).results == {"end": "send!(check(clean(fetch(1))))"}
     assert [one for one, _ in calls] == ["send"]
+
+
+def test_what_rests_on_a_changed_call_keeps_its_answer_if_it_comes_to_the_same(store: Store) -> None:
+    """It waits for its call, whose arguments may be what they were."""
+    calls = Calls()
+    run(store, pipeline(calls))
+    slower = Service("fetch", function=lambda value: f"fetch({value})")
+    flow = pipeline(calls)
+    flow = replace(flow, services=(slower, *(one for one in flow.services if one.name != "fetch")))
+    updated(store, flow)
+    calls.clear()
+    report = go_on(store, flow)
+    assert (report.results["send"], [*calls]) == ("send(check(clean(fetch(1))))", [])
+    assert existing(store, "r1").state == "done"
