@@ -253,33 +253,4 @@ HandoverMessage: TypeAlias = (
 )
 """All that may come over a wire."""
 
-__all__ = [
-    "Admitted",
-    "Agreed",
-    "Agreement",
-    "Alarm",
-    "Attendance",
-    "Bye",
-    "Came",
-    "Charge",
-    "Exists",
-    "Farewell",
-    "Fenced",
-    "Going",
-    "HandoverMessage",
-    "Knock",
-    "Member",
-    "Muster",
-    "Newcomer",
-    "Noted",
-    "Over",
-    "Present",
-    "Proceed",
-    "Refused",
-    "Renew",
-    "Renewal",
-    "Stray",
-    "Survivor",
-    "Went",
-    "Within",
-]
+__all__ = ["HandoverMessage"]
