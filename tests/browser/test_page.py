@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from solvent.runs.agents.shards import submit
+from solvent.workflows.model import Control, Signalled, Task, Value
 from tests.browser.chromium import browser, looking
 from tests.browser.commands import run_of_weather, serving
+from tests.unit.runs.agents.flows import AgentsHere, store_at, workflow
 from tests.unit.web.flows import going
 from tests.unit.web.page_server import served
 from tests.unit.web.records import wide_workflow, write_run
@@ -186,6 +189,26 @@ def test_details_give_way_when_a_window_becomes_narrow(chromium: Browser, tmp_pa
         seen.wait(".side h2", state="visible")
         seen.page.set_viewport_size({"width": 700, "height": 800})
         seen.wait(".side", state="hidden")
+
+
+def test_a_signal_is_sent_to_a_run_that_waits(chromium: Browser, tmp_path: Path) -> None:
+    """The run says what it waits for; the button asks for the value and the secret, and the run goes on."""
+    secret = "a secret of some length"  # noqa: S105 - that of a test
+    flow = workflow(Task("one", "add", (Value(1), Signalled()), control=Control(signal="go")))
+    with (
+        store_at(tmp_path) as store,
+        AgentsHere(store),
+        served(tmp_path / "store.db", secret=secret) as client,
+        looking(chromium, str(client.base_url)) as seen,
+    ):
+        submit(store, "sums-1", flow, {})
+        page = seen.page
+        seen.go("#/run/sums-1")
+        page.get_by_role("button", name="Send signal").click()
+        page.get_by_label("What comes with it").fill("2")
+        page.get_by_label("The secret").fill(secret)
+        page.get_by_label("The secret").press("Enter")
+        seen.wait('.run-head > .state[data-state="done"]')
 
 
 def test_a_run_is_cancelled_with_the_secret_only(chromium: Browser, tmp_path: Path) -> None:

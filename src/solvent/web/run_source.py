@@ -152,6 +152,7 @@ class RunSource:
         self._is_finished = False
         self._ended: RunRecord | None = None
         self._last_state: Message = {}
+        self._waits: list[list[str]] = []
         self._agents = Agents(store, found) if found.record.by_agents else None
         self._seen: Message | None = None
 
@@ -171,6 +172,10 @@ class RunSource:
                 self._seen = seen
                 messages.append({"e": "agents", **seen})
             told = told or {"e": "run", "state": self._agents.state(is_out=bool(self.view.out))}
+        waits = [[one.task, one.signal] for one in self.view.waits]
+        if waits != self._waits:
+            self._waits = waits
+            messages.append({"e": "waits", "waits": waits})
         if told and told["state"] in {"running", "queued"} and self.view.is_waiting:
             told |= {"state": "waiting"}
         if told and told != self._last_state:
@@ -191,6 +196,7 @@ class RunSource:
             "openings": self._messages(view.takings),
             "signals": self._messages(view.signals),
             "stuck": view.stuck,
+            "waits": self._waits,
             "run": self._last_state,
             **seen,
         }

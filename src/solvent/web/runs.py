@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from solvent.errors import RecordProblem
+from solvent.errors import Misuse, RecordProblem
 from solvent.runs.registry import end, record_of, shards_of
+from solvent.runs.signals import send_signal
 from solvent.web.channel import Channels
 from solvent.web.graph_layout import Layouts
 from solvent.web.run_list import RunList
@@ -18,6 +20,8 @@ from solvent.web.run_source import RunSource
 from solvent.web.task_details import details_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
 
     from solvent.web.channel import Source
@@ -26,6 +30,17 @@ if TYPE_CHECKING:
 
 _PAUSE_SECONDS = 0.5
 """The delay after a wrong secret, against guessing."""
+
+
+_MAX_BYTES = 1024 * 1024
+
+
+class _Signal(msgspec.Struct):
+    """A signal, as the page sends it."""
+
+    name: str
+    id: str
+    value: Any = None
 
 
 def routes(site: Site) -> list[Route]:
@@ -64,7 +79,8 @@ def routes(site: Site) -> list[Route]:
         assert store is not None
         return JSONResponse(details_of(store, one, request.path_params["task"]))
 
-    async def stop(request: Request) -> Response:
+    async def controlled(request: Request, act: Callable[[Site, str, bytes], dict[str, Any]]) -> Response:
+        """Change a run, for those who know the secret."""
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         if not site.has_control:
             said = "nothing can be changed from this page"
@@ -73,7 +89,14 @@ def routes(site: Site) -> list[Route]:
             async with refusing:
                 await asyncio.sleep(_PAUSE_SECONDS)
             return JSONResponse({"error": "that is not the secret"}, status_code=401)
-        return JSONResponse(await asyncio.to_thread(_cancel, site, request.path_params["run"]))
+        data = await request.body() if int(request.headers.get("content-length", "0")) <= _MAX_BYTES else b""
+        return JSONResponse(await asyncio.to_thread(act, site, request.path_params["run"], data))
+
+    async def stop(request: Request) -> Response:
+        return await controlled(request, _cancel)
+
+    async def signal(request: Request) -> Response:
+        return await controlled(request, _signal)
 
     return [
         Route("/api/events", rows),
@@ -82,6 +105,7 @@ def routes(site: Site) -> list[Route]:
         Route("/api/runs/{run}/graph", graph),
         Route("/api/runs/{run}/tasks/{task:path}", task),
         Route("/api/runs/{run}/cancel", stop, methods=["POST"]),
+        Route("/api/runs/{run}/signal", signal, methods=["POST"]),
     ]
 
 
@@ -107,7 +131,19 @@ def _about(found: FoundRun) -> dict[str, Any]:
     }
 
 
-def _cancel(site: Site, run: str) -> dict[str, Any]:
+def _signal(site: Site, run: str, data: bytes) -> dict[str, Any]:
+    """Send a signal to a run; the page gives it an id, so that one that is sent twice is heard once."""
+    store = site.store()
+    if store is None or record_of(store, run) is None:
+        raise RecordProblem("R401", f"there is no run `{run[:100]}`")
+    try:
+        told = msgspec.json.decode(data, type=_Signal)
+    except msgspec.MsgspecError as error:
+        raise Misuse("H319", f"a signal is sent as JSON, at most {_MAX_BYTES:,} bytes: {error}") from None
+    return {"run": run, "id": send_signal(store, run, told.name, told.value, id=told.id)}
+
+
+def _cancel(site: Site, run: str, _data: bytes) -> dict[str, Any]:
     store = site.store()
     record = None if store is None else record_of(store, run)
     if store is None or record is None:

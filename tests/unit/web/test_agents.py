@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.runs.agents.shards import submit
-from tests.unit.runs.agents.flows import AgentsHere, adaptive, run_by_agents, store_at
+from solvent.workflows.model import Control, Signalled, Task, Value
+from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, run_by_agents, store_at, workflow
 from tests.unit.web.page_server import served
 from tests.unit.web.streams import listening, told
 
@@ -71,3 +72,23 @@ def test_a_run_of_agents_is_cancelled_from_the_page(tmp_path: Path) -> None:
         assert answer.json() == {"run": "sums-1", "is_done": True}
         end = next(one for one in told(events, "run") if "ended" in one)
     assert (end["state"], end["text"]) == ("cancelled", "from the page")
+
+
+def test_a_signal_is_sent_from_the_page(tmp_path: Path) -> None:
+    """Who knows the secret sends what a run waits for; others are refused, and so is what no task waits for."""
+    flow = workflow(Task("one", "add", (Value(1), Signalled()), control=Control(signal="go")))
+    with store_at(tmp_path) as store, AgentsHere(store), served(tmp_path / "store.db", secret=SECRET) as client:
+        submit(store, "sums-1", flow, {})
+        with listening(client, "/api/runs/sums-1/events") as events:
+            waits = next(events).data["waits"] or next(told(events, "waits"))["waits"]
+        assert waits == [["one", "go"]]
+        known = {"authorization": f"Bearer {SECRET}"}
+
+        def sent(headers: dict[str, str], **said: object) -> int:
+            return int(client.post("/api/runs/sums-1/signal", json=said, headers=headers).status_code)
+
+        assert sent({}, name="go", id="1", value=2) == 401
+        assert sent(known, name="stop", id="1") >= 400
+        assert sent(known, nothing="said") >= 400
+        assert sent(known, name="go", id="1", value=2) == 200
+        assert end_of(store, "sums-1").state == "done"

@@ -24,6 +24,7 @@ export function follow(name) {
     openings: [],
     signals: [],
     stuck: [],
+    waits: [],
     /** Its status: `state`, `ended`, `seconds`, `results`, `failures`, `error`, `holder`. */
     told: {},
     agents: null,
@@ -90,6 +91,7 @@ export function follow(name) {
     open(message) { run.openings.push(message); },
     signal(message) { run.signals.push(message); },
     stuck(message) { run.stuck = message.lines; },
+    waits(message) { run.waits = message.waits; },
     agents(message) { run.agents = message; },
     run(message) { run.told = message; run.state = message.state; },
   };
@@ -100,7 +102,7 @@ export function follow(name) {
     all.states.forEach((state, number) => { run.tasks[number].state = state; run.tasks[number].calls = []; run.touched.add(number); });
     run.calls = [];
     all.calls.forEach(takeCall);
-    for (const what of ["adaptations", "openings", "signals", "stuck"]) run[what] = all[what];
+    for (const what of ["adaptations", "openings", "signals", "stuck", "waits"]) run[what] = all[what];
     run.agents = all.agents ?? null;
     takes.run(all.run);
   }

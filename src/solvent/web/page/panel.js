@@ -108,6 +108,8 @@ function overview(run) {
     make("div", { class: "value error" }, make("a", { href: linkOf(run, one.task), class: "what" }, one.task), make("pre", {}, one.cause))));
   if (failures.length > 20) parts.push(make("p", { class: "faint" }, `and ${counted(failures.length - 20, "error")} more`));
   if (run.adaptations.length) parts.push(make("h3", {}, "Adaptations"), ...run.adaptations.map((one) => adaptation(run, one)));
+  if (run.waits.length) parts.push(make("h3", {}, "Waits for people"), ...run.waits.slice(0, 20).map(([task, signal]) =>
+    make("p", { class: "soft" }, make("a", { href: linkOf(run, task) }, task), " waits for the signal ", make("code", {}, signal))));
   if (run.stuck.length) parts.push(make("h3", {}, "Tasks that can never run"), ...run.stuck.slice(0, 20).map((one) => make("p", { class: "soft" }, one)));
   if (!run.about.is_known) parts.push(make("p", { class: "notice flat" }, "The workflow is not in the record, so the links between its tasks are unknown."));
   if (told.holder && !run.isOver) parts.push(make("p", { class: "faint" }, `run by ${told.holder}`));

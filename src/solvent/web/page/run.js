@@ -22,7 +22,8 @@ export function show(root, [name, ...words], page) {
   const tabs = make("div", { class: "tabs", role: "tablist", "aria-label": "Views of the run" });
   const body = make("div", { class: "run-body", role: "tabpanel", id: "tab" });
   const side = make("aside", { class: "side", "aria-label": "Details" });
-  const head = make("div", { class: "run-head" }, make("h1", {}, name), state, counts, make("span", { class: "grow" }), times, cancel, beside);
+  const send = make("button", { type: "button", class: "primary", hidden: true, onclick: () => askToSend(run) }, "Send signal");
+  const head = make("div", { class: "run-head" }, make("h1", {}, name), state, counts, make("span", { class: "grow" }), times, send, cancel, beside);
   root.append(make("div", { class: "run" }, head, bar, tabs, make("div", { class: "run-main" }, body, side)));
   page.title(name);
   const beside_ = panel(side, run);
@@ -89,6 +90,7 @@ export function show(root, [name, ...words], page) {
     fill(counts, ...[...found].map(([one, count]) => make("span", { class: "state", data: { state: one }, title: `${count} ${one}` }, `${count.toLocaleString("en")} ${one}`)));
     times.textContent = `${when(run.about.created)} · ${seconds(run.seconds())}`;
     cancel.hidden = !page.about.control || OVER.has(run.state);
+    send.hidden = cancel.hidden || !run.waits.length;
     const wanted = own.length - (found.get("asleep") ?? 0) - (found.get("unused") ?? 0) - (found.get("replaced") ?? 0);
     bar.setAttribute("aria-label", `${found.get("done") ?? 0} of ${counted(wanted, "task")} done`);
     fill(bar, ...["done", "failed", "running"].filter((one) => found.has(one)).map((one) => {
@@ -121,6 +123,31 @@ export function show(root, [name, ...words], page) {
       return true;
     },
   };
+}
+
+function askToSend(run) {
+  const names = [...new Set(run.waits.map(([, signal]) => signal))];
+  const name = make("select", {}, ...names.map((one) => make("option", {}, one)));
+  const value = make("input", { autocomplete: "off", placeholder: "null" });
+  const secret = make("input", { type: "password", autocomplete: "off" });
+  const said = make("p", { class: "soft", role: "alert" });
+  // Sent again after an error, it is heard once.
+  const id = `page-${Date.now()}-${Math.random().toString(36).slice(2)}`;
+  const form = make("form", { onsubmit: send }, make("label", { class: "field" }, "The signal", name),
+    make("label", { class: "field" }, "What comes with it, as JSON", value), make("label", { class: "field" }, "The secret", secret), said,
+    make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => close() }, "Close"), make("button", { class: "primary" }, "Send signal")));
+  const close = dialog(`Send a signal to ${run.name}`, form);
+  value.focus();
+  async function send(event) {
+    event.preventDefault();
+    try {
+      const body = JSON.stringify({ name: name.value, id, value: value.value.trim() ? JSON.parse(value.value) : null });
+      await ask(`${run.place}/signal`, { method: "POST", headers: { authorization: `Bearer ${secret.value}` }, body });
+      close();
+    } catch (error) {
+      said.textContent = error instanceof SyntaxError ? 'The value is no JSON: a text has quotes, "so".' : error.message;
+    }
+  }
 }
 
 function askToCancel(run) {
