@@ -166,10 +166,36 @@ def test_stopped_run_is_resumed(tmp_path: Path, store: str) -> None:
         assert run.state == "stopped"
         with pytest.raises(RecordProblem, match="nobody executes the run `part`"):
             run.wait()
-        with pytest.raises(RecordProblem, match="its record does not fit it"):
-            run.resume(doubling)
+        with pytest.raises(RecordProblem, match="the workflow of `part` is not known here"):
+            run.resume()
         assert run.resume(gated).wait().results == {"wait_for": 3}
     assert (tmp_path / "mark").read_text() == "3\n"
+
+
+@workflow
+def mended(number: int = 7) -> int:
+    """Do what `refusing` has failed to do."""
+    return double.named("refuse")(number)
+
+
+@pytest.mark.parametrize("agents", [None, 1])
+def test_failed_run_is_continued_with_another_workflow(store: str, agents: int | None) -> None:
+    """A run that has failed continues when its workflow is mended; without a change it can be tried again."""
+    with solvent.submit(refusing, store=store, name="bad", agents=agents) as run:
+        assert run.wait(check=False).failures[0].task == "refuse"
+    with solvent.attach("bad", store=store) as run:
+        assert run.resume(refusing, retry_failed=True, agents=agents).wait(check=False).states == {"refuse": "failed"}
+        assert run.resume(mended, agents=agents).wait().results == {"refuse": 14}
+
+
+def test_run_of_agents_is_updated_while_it_waits(store: str) -> None:
+    """A run that goes on takes another workflow; that of one process is stopped first."""
+    with solvent.submit(approved, store=store, agents=1) as run:
+        assert run.update(approved) != ""
+        run.signal("approved", 5)
+        assert [*run.wait(PATIENCE).results.values()] == [5]
+    with solvent.attach(run.name, store=store) as ended, pytest.raises(RecordProblem, match="has ended"):
+        ended.update(approved)
 
 
 def test_run_is_cancelled(store: str) -> None:

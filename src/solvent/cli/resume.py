@@ -33,8 +33,9 @@ from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
 from solvent.errors import RecordProblem
 from solvent.runs.agents.offers import Offers, refuse_code
 from solvent.runs.agents.submission import refuse_what_agents_cannot
+from solvent.runs.continuation import next_version
 from solvent.runs.holders import is_left
-from solvent.runs.recorded_run import held_still, resume
+from solvent.runs.recorded_run import resume
 from solvent.runs.registry import digest_of, find, inputs_of, latest, signals_of, workflow_of
 
 if TYPE_CHECKING:
@@ -100,11 +101,6 @@ def parser() -> ArgumentParser:
 
 def _continued(store: Store, record: RunRecord, options: Namespace) -> RunRecord:
     """Return the record of the version that is to be continued: a new one, if anything is to be otherwise."""
-    from contextlib import nullcontext
-
-    from solvent.runs.projection import view_of
-    from solvent.runs.versions import apply, plan_update, tasks_from
-
     is_asked = options.retry_failed or options.since is not None
     if not is_asked and (record.has_ended or record.by_agents) and not (record.has_ended and options.file):
         return record
@@ -114,23 +110,21 @@ def _continued(store: Store, record: RunRecord, options: Namespace) -> RunRecord
     workflow, knows_code = _workflow_now(store, record, options)
     if not is_asked and not options.file and digest_of(workflow) == record.digest:
         return record
-    states = view_of(store, record).states if options.retry_failed else {}
-    retried = {name for name, state in states.items() if state == "failed"}
-    reopened = set() if options.since is None else tasks_from(workflow, options.since)
-    folder = folder_of(options.file or record.file)
-    still = nullcontext() if record.has_ended else held_still(store, record, takes_over=options.take_over)
-    with still:
-        update = plan_update(
-            store, record, workflow, reopened=reopened, retried=retried, folder=folder, knows_code=knows_code
-        )
-        if not update.is_changed:
-            if record.has_ended:
-                write(f"nothing to do: {update}", to=sys.stderr)
-            return record
-        if options.file and record.folder:
-            changed = msgspec.structs.replace(update.record, file=options.file, folder=os.getcwd())  # noqa: PTH109
-            update = update._replace(record=changed)
-        after = apply(store, update)
+    after, update = next_version(
+        store,
+        record,
+        workflow,
+        retry_failed=options.retry_failed,
+        since=options.since,
+        folder=folder_of(options.file or record.file),
+        knows_code=knows_code,
+        takes_over=options.take_over,
+        file=(options.file, os.getcwd()) if options.file and record.folder else None,  # noqa: PTH109
+    )
+    if not update.is_changed:
+        if record.has_ended:
+            write(f"nothing to do: {update}", to=sys.stderr)
+        return record
     write((after.run, "bold"), f" continues as version {after.version}: {update}", to=sys.stderr)
     return after
 

@@ -11,17 +11,13 @@ from solvent.cli.arguments import add_format, add_store, parser_for, seconds
 from solvent.cli.records import open_records
 from solvent.cli.render import write, write_json
 from solvent.cli.workflows import folder_of, load_sound
-from solvent.errors import RecordProblem
 from solvent.runs.agents.offers import Offers, refuse_code
-from solvent.runs.agents.pause import paused
 from solvent.runs.agents.submission import refuse_what_agents_cannot
+from solvent.runs.continuation import WAIT_SECONDS, refuse_to_update, update_run
 from solvent.runs.registry import find, workflow_of
-from solvent.runs.versions import apply, plan_update, tasks_from
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-
-WAIT_SECONDS = 60.0
 
 
 def main(arguments: list[str]) -> int:
@@ -29,12 +25,7 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with open_records(options) as store:
         record = find(store, options.run)
-        if record.has_ended:
-            said = f"the run `{record.run}` has ended ({record.state})"
-            raise RecordProblem("R409", said, hint=f"continue it: `solvent resume {record.run} --file WORKFLOW`")
-        if not record.by_agents:
-            hint = f"stop it, and then: `solvent resume {record.run} --file WORKFLOW`"
-            raise RecordProblem("R405", f"the run `{record.run}` is one process's, not of agents", hint=hint)
+        refuse_to_update(record, f"solvent resume {record.run} --file WORKFLOW")
         if options.workflow:
             loaded = load_sound(options.workflow).workflow
             workflow, folder = msgspec.structs.replace(loaded, name=record.workflow), folder_of(options.workflow)
@@ -42,10 +33,15 @@ def main(arguments: list[str]) -> int:
         else:
             workflow, folder = workflow_of(store, record), None
             refuse_code(record.run, workflow, Offers({}), command="update")
-        reopened = set() if options.since is None else tasks_from(workflow, options.since)
-        with paused(store, record, max_seconds=options.wait) as held:
-            update = plan_update(store, held, workflow, reopened=reopened, folder=folder, knows_code=folder is not None)
-            after = apply(store, update) if update.is_changed else held
+        after, update = update_run(
+            store,
+            record,
+            workflow,
+            since=options.since,
+            folder=folder,
+            knows_code=folder is not None,
+            seconds=options.wait,
+        )
     if options.format == "json":
         found = {"kept": update.kept, "again": update.again, "new": update.new, "gone": update.gone}
         write_json({"run": record.run, "version": after.version, **found})

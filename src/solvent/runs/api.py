@@ -235,7 +235,7 @@ def attach(name: str, *, store: str | os.PathLike[str] | bool = True) -> Run:
     except BaseException:
         opened.close()
         raise
-    return Run(opened, found, resume=_resuming(url, None))
+    return Run(opened, found, **_continuing(url, None))
 
 
 # ---------------------------------------------------------------------------------------------------------- inside
@@ -364,7 +364,14 @@ def _submitted(plan: _Plan, store: StoreAddress, name: str | None, agents: int |
     try:
         if agents is None:
             hosted = _hosted(_held(opened, plan, name), plan)
-            return Run(opened, hosted.name, hosted=hosted, folder=folder, resume=_resuming(url, plan))
+            return Run(
+                opened,
+                hosted.name,
+                hosted=hosted,
+                folder=folder,
+                resume=_resuming(url, plan),
+                workflow_for=_workflow_for_agents,
+            )
         given = _given_to_agents(opened, plan, name)
         local = _local_agents(opened, url, given, plan, agents)
     except BaseException:
@@ -372,7 +379,9 @@ def _submitted(plan: _Plan, store: StoreAddress, name: str | None, agents: int |
         if folder is not None:
             folder.cleanup()
         raise
-    run = Run(opened, given.run, agents=local, folder=folder, resume=_resuming(url, plan))
+    run = Run(
+        opened, given.run, agents=local, folder=folder, resume=_resuming(url, plan), workflow_for=_workflow_for_agents
+    )
     run.watch, run.returns = plan.watch, plan.returns
     return run
 
@@ -454,32 +463,47 @@ def _file_of(flow: object) -> str:
 def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[HostedRun | None, LocalAgents | None, str]]:
     """Return what continues a run in a store, whose plan is known or not."""
 
-    def resume(
+    def resume(  # noqa: PLR0917 - what a user can ask for
         run: Run,
         flow: Flow | None,
+        retry_failed: bool,  # noqa: FBT001
+        since: str | None,
         agents: int | None,
         take_over: bool,  # noqa: FBT001
     ) -> tuple[HostedRun | None, LocalAgents | None, str]:
         from solvent.runs.agents.submission import hand_to_agents
+        from solvent.runs.continuation import next_version
         from solvent.runs.recorded_run import resume as resumed
         from solvent.runs.registry import digest_of, existing, inputs_of, signals_of
 
         store = run.store
         record = existing(store, run.name)
-        known = plan if flow is None else _plan(flow, None, None, False, None, None, (), None, None, None)
+        known = plan if flow is None else _plan_of(flow)
+        is_asked = retry_failed or since is not None
         if known is None:
-            if record.by_agents and not agents:
+            if (record.by_agents and not agents and not is_asked) or (record.has_ended and not is_asked):
                 return None, None, run.name
             said = f"the workflow of `{run.name}` is not known here"
             raise RecordProblem("R404", said, hint="give it: run.resume(flow)")
+        if record.by_agents or agents is not None:
+            known = _importable(known)
         workflow = replace(known.workflow, name=record.workflow)
+        is_open_at_agents = record.by_agents and not record.has_ended
+        if is_asked or (digest_of(workflow) != record.digest and not is_open_at_agents):
+            if is_open_at_agents:
+                raise RecordProblem(
+                    "R405", f"the run `{run.name}` is still going on, at agents", hint="run.update(flow)"
+                )
+            place = known.folder or Path(record.options.folder)
+            record, _ = next_version(
+                store, record, workflow, retry_failed=retry_failed, since=since, folder=place, takes_over=take_over
+            )
+        if record.has_ended:
+            return None, None, record.run
         if record.by_agents or agents is not None:
             if not record.by_agents:
                 record = hand_to_agents(store, record, takes_over=take_over)
-            return None, _local_agents(store, url, record, known, agents or 0), run.name
-        if digest_of(workflow) != record.digest:
-            said = f"`{workflow.name}` has changed since the run `{run.name}` began, and its record does not fit it"
-            raise RecordProblem("R404", said, hint="give the workflow as it was, or run it anew")
+            return None, _local_agents(store, url, record, known, agents or 0), record.run
         folder = record.options.folder
         known = known._replace(
             workflow=workflow,
@@ -489,9 +513,27 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[HostedRun | N
             folder=known.folder or (Path(folder) if folder else None),
             own={**known.own, "processes": known.own["processes"] or record.options.processes},
         )
-        return _hosted(resumed(store, record, takes_over=take_over), known), None, run.name
+        return _hosted(resumed(store, record, takes_over=take_over), known), None, record.run
 
     return resume
+
+
+def _continuing(url: str, plan: _Plan | None) -> dict[str, Any]:
+    """Return what a `Run` needs to be resumed and updated."""
+    return {"resume": _resuming(url, plan), "workflow_for": _workflow_for_agents}
+
+
+def _plan_of(flow: Flow) -> _Plan:
+    return _plan(flow, None, None, False, None, None, (), None, None, None)
+
+
+def _workflow_for_agents(flow: Flow) -> Workflow:
+    """Return the workflow as agents are to execute it."""
+    from solvent.runs.agents.submission import refuse_what_agents_cannot
+
+    workflow = _importable(_plan_of(flow)).workflow
+    refuse_what_agents_cannot(workflow)
+    return workflow
 
 
 def _tell(loop: asyncio.AbstractEventLoop, tell: Callable[[Any], None], what: object) -> None:

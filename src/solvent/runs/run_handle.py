@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import time
 from contextvars import copy_context
+from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from msgspec.structs import replace
+
 from solvent.errors import RecordProblem, StoreError, WorkflowFailed
 from solvent.runs.closed_shards import report_of
+from solvent.runs.continuation import WAIT_SECONDS as WAIT_UPDATE_SECONDS
+from solvent.runs.continuation import refuse_to_update, update_run
 from solvent.runs.holders import holder_of, is_there, status_of, this_process
 from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits, state_of, view_of
 from solvent.runs.registry import FINISHED, end, existing, workflow_of
@@ -146,6 +151,7 @@ class Run:
         agents: LocalAgents | None = None,
         folder: TemporaryDirectory[str] | None = None,
         resume: Callable[..., tuple[HostedRun | None, LocalAgents | None, str]] | None = None,
+        workflow_for: Callable[[Any], Workflow] | None = None,
     ) -> None:
         self.name = name
         """Its name, by which `attach` and the command line find it."""
@@ -157,6 +163,7 @@ class Run:
         self.watch: Callable[[Event], None] | None = None
         self.returns = ""
         self._resume = resume
+        self._workflow_for = workflow_for
 
     def __repr__(self) -> str:
         return f"<run {self.name} in {self._store.url}>"
@@ -263,20 +270,52 @@ class Run:
         if holder is not None:
             raise TimeoutError(f"{self.name} is cancelled; {holder} has not left it yet")
 
-    def resume(self, flow: Any = None, *, agents: int | None = None, take_over: bool = False) -> Self:
+    def resume(
+        self,
+        flow: Any = None,
+        *,
+        retry_failed: bool = False,
+        since: str | None = None,
+        agents: int | None = None,
+        take_over: bool = False,
+    ) -> Self:
         """Continue it, if it was stopped: answered calls are not repeated, those that were running are.
 
-        - `flow`: its workflow, unless it was submitted from here.
+        If the workflow has changed, calls whose task, arguments and code are unchanged keep their answers.
+
+        - `flow`: its workflow as it is to be; may be left out if it was submitted from here.
+        - `retry_failed`: make calls again that have failed, also if it has ended.
+        - `since`: do this task again, and all after it.
         - `agents`: start so many agents for it; by default this process executes it, unless agents do.
         - `take_over`: continue even if its original process may be alive, which notices and stops.
 
-        Raises `RecordProblem`: R404 if the workflow is not the same, R405 if its process is still there, R406 if it
-        cannot be resumed. A run that has ended stays as it is.
+        Raises `RecordProblem`: R404 if its workflow is not known, R405 if its process is still there or agents execute
+        it, R406 if it cannot be resumed. If nothing is to be done, it stays as it is.
         """
-        if not self._record().has_ended:
-            assert self._resume is not None
-            self._hosted, self._agents, self.name = self._resume(self, flow, agents, take_over)
+        assert self._resume is not None
+        self._hosted, self._agents, self.name = self._resume(self, flow, retry_failed, since, agents, take_over)
         return self
+
+    def update(self, flow: Any = None, *, since: str | None = None, timeout: float = WAIT_UPDATE_SECONDS) -> str:
+        """Change it while agents execute it, and return what becomes of its calls, such as `3 kept, 1 run again`.
+
+        - `flow`: its workflow as it is to be.
+        - `since`: do this task again, and all after it.
+        - `timeout`: how many seconds to wait for calls that are out; no others begin meanwhile.
+
+        Raises `RecordProblem` R405 for a run of one process: stop it, and `resume` it with the other workflow; R409 if
+        it has ended. One that is refused changes nothing.
+        """
+        record = self._record()
+        refuse_to_update(record, "run.resume(flow)")
+        assert self._workflow_for is not None
+        workflow = workflow_of(self._store, record) if flow is None else self._workflow_for(flow)
+        workflow = replace(workflow, name=record.workflow)
+        knows_code = flow is not None
+        _, update = update_run(
+            self._store, record, workflow, since=since, folder=Path(), knows_code=knows_code, seconds=timeout
+        )
+        return str(update)
 
     def close(self) -> None:
         """Let go of it: wait if this process executes it, else end the agents that were started here for it."""
