@@ -117,6 +117,7 @@ bench-store: $(VENV)/.installed  ## see what keeping records costs, on disk or n
 
 bench-agents: $(VENV)/.installed  ## run workflows by agents around a store; compare with Ray
 	@$(BIN)/python -m bench.agents.speed
+	@$(BIN)/python -m bench.agents.spread
 
 faults: $(VENV)/.installed  ## kill, stop and cut off agents and servers, and count what came of it
 	@$(BIN)/python -m bench.agents.faults

@@ -51,13 +51,13 @@ def workflow_of(graph: Graph) -> Workflow:
     return Workflow("layers", tasks, (_SERVICE,), results=tuple(f"T{sink}" for sink in graph.sinks))
 
 
-def work(url: str, name: str, ready: Any) -> None:
+def work(url: str, name: str, services: tuple[Service, ...], ready: Any) -> None:
     """Be an agent."""
     from solvent.runs.agents import Agent
     from solvent.runs.agents.agent import Offers
 
     with open_store(url, is_durable=False) as store:
-        agent = Agent(store, name, Offers({_SERVICE.name: _SERVICE}), jobs=1)
+        agent = Agent(store, name, Offers({one.name: one for one in services}), jobs=1)
         signal.signal(signal.SIGTERM, lambda *_: agent.stop())
         ready.release()
         agent.run()
@@ -66,12 +66,13 @@ def work(url: str, name: str, ready: Any) -> None:
 class Solvent:
     """Agents around a store."""
 
-    def __init__(self, url: str, agents: int) -> None:
+    def __init__(self, url: str, agents: int, *services: Service) -> None:
         context = multiprocessing.get_context("spawn")
         ready = context.Semaphore(0)
         self._store = open_store(url, is_durable=False)
         self._agents = [
-            context.Process(target=work, args=(url, f"agent-{one}", ready), daemon=True) for one in range(agents)
+            context.Process(target=work, args=(url, f"agent-{one}", services, ready), daemon=True)
+            for one in range(agents)
         ]
         for agent in self._agents:
             agent.start()
@@ -85,9 +86,9 @@ class Solvent:
         if ended:
             raise SystemExit(f"an agent of Solvent has ended: {', '.join(ended)}")
 
-    def run(self, graph: Graph) -> list[int]:
-        """Run a graph, and give the results of its sinks."""
-        run, workflow = f"bench-{secrets.token_hex(4)}", workflow_of(graph)
+    def run(self, workflow: Workflow) -> list[Any]:
+        """Run a workflow, and return its results."""
+        run = f"bench-{secrets.token_hex(4)}"
         submit(self._store, run, workflow, None)
         with self._store.watch([key_of(run)]) as watch:
             while not (record := existing(self._store, run)).has_ended:
@@ -114,16 +115,16 @@ def started(stack: ExitStack, folder: Path, agents: int) -> Iterator[tuple[str, 
         ray = RayRunning(agents, folder / "ray")
         stack.callback(ray.close)
         yield "Ray", ray.run
-    sqlite = Solvent(str(folder / "store.db"), agents)
+    sqlite = Solvent(str(folder / "store.db"), agents, _SERVICE)
     stack.callback(sqlite.close)
-    yield "SQLite", sqlite.run
+    yield "SQLite", lambda graph: sqlite.run(workflow_of(graph))
     if find_spec("nats") is not None:
         from solvent.store.server import Plan, Server
 
         server = stack.enter_context(Server(Plan(folder=folder / "nats")))
-        nats = Solvent(server.url, agents)
+        nats = Solvent(server.url, agents, _SERVICE)
         stack.callback(nats.close)
-        yield "NATS", nats.run
+        yield "NATS", lambda graph: nats.run(workflow_of(graph))
 
 
 def measure(size: int, rounds: int, systems: dict[str, Callable[[Graph], list[int]]]) -> dict[str, float]:

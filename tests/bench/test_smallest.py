@@ -21,6 +21,7 @@ BENCHMARKS = {
     "bench": "max",
     "bench.agents.faults": "an agent killed",
     "bench.agents.speed": "SQLite",
+    "bench.agents.spread": "SQLite",
     "bench.handover.data": "Solvent: a fetch",
     "bench.handover.locks": "Solvent, a handle without data",
     "bench.handover.workflow": "a sweep",

@@ -9,6 +9,7 @@ import time
 from typing import Any, NamedTuple
 
 import solvent
+from solvent.services.current_call import cancelled as is_cancelled
 from solvent.workflows.model import Alternative, Input, Policy, Result, Service, Task, Workflow
 
 CALLS = "SOLVENT_TEST_CALLS"
@@ -95,6 +96,39 @@ def keep(seconds: float) -> float:
     return seconds
 
 
+def doze(*_: Any) -> int:
+    """Take long, unless it is cancelled; no time where nothing is counted."""
+    _note()
+    while os.environ.get(CALLS) and not is_cancelled():
+        time.sleep(0.01)
+    return 0
+
+
+def after(count: int) -> int:
+    """Wait until so many calls were made."""
+    path = os.environ.get(CALLS)
+    while path and len(lines_of(path)) < count:
+        time.sleep(0.01)
+    return count
+
+
+def meet(agents: int) -> int:
+    """Wait until calls were made at so many agents."""
+    _note()
+    path = os.environ.get(CALLS)
+    while path and len({line.agent for line in lines_of(path)}) < agents:
+        time.sleep(0.01)
+    return agents
+
+
+def timed(*_: Any) -> tuple[float, float]:
+    """Say when it began and ended, by a clock that all processes of a machine share."""
+    began = time.monotonic()
+    _note()
+    time.sleep(0.02)
+    return began, time.monotonic()
+
+
 def is_odd(value: Any) -> bool:
     """Reject odd results."""
     return isinstance(value, int) and value % 2 == 1
@@ -119,9 +153,16 @@ SERVICES = (
     Service("once", function=work, policy=Policy(max_lost=1)),
     Service("refuse", function=refuse),
     Service("refuse4", function=refuse, policy=Policy(retries=3, backoff=1.0)),
+    Service("refuse2", function=refuse, policy=Policy(retries=1, backoff=0.0)),
     Service("stumble", function=stumble, policy=Policy(retries=1, backoff=0.0, max_lost=1)),
     Service("fill", function=fill),
     Service("keep", function=keep),
     Service("part", "workflow", function=PART),
     Service("whole", "workflow", function=WHOLE),
+    Service("doze", function=doze),
+    Service("after", function=after),
+    Service("meet", function=meet),
+    Service("narrow", function=timed, policy=Policy(concurrency=2)),
+    Service("paced", function=timed, policy=Policy(rate=20.0)),
+    Service("late", function=doze, policy=Policy(timeout=0.3, retries=1, backoff=0.0)),
 )

@@ -148,9 +148,9 @@ class World:
         until(lambda: "submitted" in one.said(), one.said)
         return one
 
-    def submit(self, run: str, workflow: Workflow) -> None:
+    def submit(self, run: str, workflow: Workflow, *, max_shards: int | None = None) -> None:
         """Submit a workflow from here."""
-        submit(self.store, run, workflow, None)
+        submit(self.store, run, workflow, None, max_shards=max_shards)
 
     @property
     def alive(self) -> list[Member]:
@@ -234,7 +234,7 @@ class World:
                 if isinstance(one, ShardTaken):
                     agent = one.agent
                 elif isinstance(one, CallStarted):
-                    announced[agent, one.call] += one.attempt == 1
+                    announced[one.agent or agent, one.call] += one.attempt == 1
                     if one.call in answered:
                         wrong.append(f"shard {number}: {one.call} has an answer and is called again by {agent}")
                     if one.attempt > 1 and failed.pop(one.call, 0) != one.attempt - 1:
@@ -244,7 +244,7 @@ class World:
                 elif isinstance(one, CallFailed):
                     failed[one.call] = one.attempts
                 elif isinstance(one, CallLost):
-                    withdrawn[one.call] += 1
+                    withdrawn[one.call] += one.why != "agent"
         seen, made = Counter[str](), Counter[tuple[str, str]]()
         for line in sorted(self.lines(), key=lambda one: one.began):
             name, _, key = line.key.partition("/")

@@ -40,6 +40,8 @@ class Line(NamedTuple):
     #: Of a call: whether it had been made before; of who takes a shard: whether another had it before.
     is_again: bool = False
     shard: int | None = None
+    #: Who makes a call, if agents do.
+    agent: str = ""
     #: What the service had written, of an attempt that failed.
     output: str = ""
 
@@ -79,24 +81,26 @@ def parser() -> ArgumentParser:
 def _lines(store: Store, record: RunRecord) -> list[Line]:
     """Return what happened, in the order of the clocks of those who wrote it down."""
     follower = Follower(store, record)
-    found = [line for change in follower.news() for line in _line(change)]
+    by_agents = record.by_agents
+    found = [line for change in follower.news() for line in _line(change, by_agents=by_agents)]
     if record.has_ended:
-        found += [line for change in follower.view.end(record) for line in _line(change)]
+        found += [line for change in follower.view.end(record) for line in _line(change, by_agents=by_agents)]
     # Stable: what is in one journal stays in order unless a clock went back.
     return sorted(found, key=lambda one: one.seconds)
 
 
-def _line(change: Change) -> Iterator[Line]:
+def _line(change: Change, *, by_agents: bool) -> Iterator[Line]:
     match change:
         case CallChanged(call, what, at, text) if what in _SHOWN:
+            agent = call.agent if what == "called" and by_agents else ""
             attempts = call.attempts if what in {"done", "failed", "cancelled"} else 0
             output = call.output if what in {"attempted", "failed"} else ""
             is_again = what == "called" and call.is_repeated
-            yield Line(at, what, call.call, call.task, text, attempts, is_again=is_again, output=output)
+            yield Line(at, what, call.call, call.task, text, attempts, is_again=is_again, output=output, agent=agent)
         case Continued(at, version, kept, again, new, gone):
             yield Line(at, "version", str(version), text=said_counts(kept, again, new, gone))
-        case Taken(at, agent, shard, is_again):
-            yield Line(at, "taken", agent, is_again=is_again, shard=shard)
+        case Taken(at, who, shard, is_again):
+            yield Line(at, "taken", who, is_again=is_again, shard=shard)
         case Signal(at, name):
             yield Line(at, "signal", name)
         case Waits(at, task, signal):
@@ -114,7 +118,7 @@ def _write(one: Line, created: float) -> None:
     where = "" if one.shard is None else f" shard {one.shard}"
     words = {
         "taken": f"{one.what} continues{where}" if one.is_again else f"{one.what} begins{where}",
-        "called": f"{one.what} called" + (" again" if one.is_again else ""),
+        "called": f"{one.what} called" + (" again" if one.is_again else "") + (f" at {one.agent}" if one.agent else ""),
         "attempted": f"{one.what} failed, to be retried",
         "signal": f"signal {one.what}",
         "waits": f"{one.task} waits for the signal {one.what}",
@@ -140,6 +144,8 @@ def _as_json(one: Line, created: float) -> dict[str, Any]:
         found["shard"] = one.shard
     if one.kind == "called":
         found["again"] = one.is_again
+        if one.agent:
+            found["agent"] = one.agent
     if one.attempts:
         found["attempts"] = one.attempts
     if one.text:

@@ -240,7 +240,7 @@ def _run_as_json(seen: RunSeen) -> dict[str, Any]:
         "failures": [{"task": one.task, "kind": one.kind, "cause": one.cause} for one in seen.failures],
         "shards": [
             {"shard": one.number, "agent": one.agent, "epoch": one.epoch, "tasks": one.tasks, "done": one.done,
-             "failed": one.failed, "out": one.out, "waiting": one.waiting}
+             "failed": one.failed, "out": one.out, "waiting": one.waiting, "out_at": one.elsewhere}
             for one in seen.shards
         ],
         "agents_seen": [agent_as_json(one) for one in seen.agents],
@@ -354,7 +354,8 @@ def _write_shards(seen: RunSeen) -> None:
     for one in seen.shards:
         who = shown(one.agent) or "nobody"
         note = "" if not one.agent or one.agent in alive else " (silent)"
-        many = f"{one.done:,} done, {one.out:,} out, {one.waiting:,} waiting" + (
+        asked = ", ".join(f"{count:,} at {shown(name)}" for name, count in one.elsewhere.items())
+        many = f"{one.done:,} done, {one.out:,} out{f' ({asked})' if asked else ''}, {one.waiting:,} waiting" + (
             f", {one.failed:,} failed" if one.failed else ""
         )
         write(f"  shard {one.number:>3}  {who:<{max(width, 6)}}  {many}{note}")

@@ -82,7 +82,8 @@ def timeline_of(title: str, view: RunView) -> Timeline:
 def _bar(call: CallView, until: float) -> Bar:
     ended = max(until if call.ended is None else call.ended, call.began)
     tried = f"{call.attempts} attempts" if call.attempts > 1 else ""
-    note = " · ".join(one for one in (tried, call.text) if one)
+    where = f"at {call.agent}" if call.is_elsewhere else ""
+    note = " · ".join(one for one in (where, tried, call.text) if one)
     return Bar(call.began, ended, call.state, call.call, tuple(call.retried), note)
 
 

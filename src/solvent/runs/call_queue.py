@@ -5,6 +5,10 @@ it before, and a death costs it nothing. It is noted and made when there is room
 and as many more as end while the agent is busy with a turn (`AHEAD_SECONDS`), as was seen of this service: hardly any
 of calls that take a second, many of those that take a millisecond. Services with limits of their own get no more than
 those allow. Calls of a shard that is to be left to another agent come last.
+
+Calls that wait then are made at other agents that have room (`peers`), as many at a time as keep those busy for as
+long; unless they take so short a time that this costs more than it saves. What is small, or there is room for, stays
+here. A service with limits of its own is called at one agent at a time (`Elsewhere.holder`), so that they hold.
 """
 
 from __future__ import annotations
@@ -12,10 +16,13 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from solvent.runs.calls import OpenCall
+    from collections.abc import Callable, Iterable, Mapping
+
+    from solvent.runs.calls import OpenCall, Remote, Starter
     from solvent.runs.execution import Execution
     from solvent.services import Caller
     from solvent.workflows.model import Service
@@ -27,17 +34,61 @@ MAX_OPEN_PER_JOB = 4
 """How many sub-workflows of a service are open at once, at one depth: what they wait for is deeper inside."""
 WEIGHT = 0.25
 """How much the last call counts in what is known of how long calls take."""
+MIN_SECONDS_ELSEWHERE = 0.005
+"""Calls that keep a thread for less than this are made here: `bench.agents.spread` and `speed` chose it."""
+SPARE = 2
+"""How many calls more than there is room for are taken from other agents, rather than refused."""
+UNKNOWN_SECONDS = 0.03
+"""When none has ended by then, they are taken for longer."""
+
+
+class Place:
+    """Where calls are made: here, or at another agent; and how much room is there."""
+
+    __slots__ = ("agent", "is_full", "lacks", "need", "pooled", "slots", "token")
+
+    def __init__(self, agent: str = "", token: str = "", slots: int = 1, lacks: Iterable[str] = ()) -> None:
+        self.agent = agent
+        #: Of its process: one that has been started again has another.
+        self.token = token
+        self.slots = slots
+        #: The services that it does not have.
+        self.lacks = set(lacks)
+        #: Whether it has refused a call since it last offered room.
+        self.is_full = False
+        #: How many calls are there that take room from others, and how many end in `AHEAD_SECONDS`.
+        self.pooled = 0
+        self.need = 0.0
+
+
+class Elsewhere(Protocol):
+    """Who has calls made at other agents."""
+
+    def holder(self, service: str, /) -> Place | None:
+        """Return where a service with limits of its own is called now; nothing if that is not known yet."""
+
+    def ask(self, call: OpenCall, place: Place, /) -> Remote:
+        """Have a call made at another agent."""
+
+    def adopt(self, call: OpenCall, agent: str, number: int, /) -> Remote | None:
+        """Return the agent that makes a call by now; nothing if it was never asked to."""
 
 
 class _Lane:
     """The calls of one service."""
 
-    __slots__ = ("_seen_at", "_tokens", "is_pooled", "most", "need", "out", "queue", "rate", "spare")
+    __slots__ = (
+        "_seen_at", "_tokens", "is_limited", "is_pooled", "may_spread", "most", "needs", "out", "queue", "rate",
+        "service", "spare", "waits_since",
+    )  # fmt: skip
 
-    def __init__(self, service: Service, *, needs_worker: bool, jobs: int) -> None:
+    def __init__(self, service: Service, *, needs_worker: bool, jobs: int, may_spread: bool = False) -> None:
         policy = service.policy
+        self.service = service.name
+        #: Whether other agents can make its calls.
+        self.may_spread = may_spread
         self.rate = policy.rate
-        is_limited = policy.concurrency is not None or policy.rate is not None
+        self.is_limited = is_limited = policy.concurrency is not None or policy.rate is not None
         #: Whether its calls take room from others; not where they may wait for limits of their own, without a worker.
         self.is_pooled = needs_worker and not is_limited
         most: float = math.inf if policy.concurrency is None else policy.concurrency
@@ -48,8 +99,10 @@ class _Lane:
             most = min(most, MAX_OPEN_PER_JOB * jobs)
         # One more than may run, so that it is there when one of them ends.
         self.most = most + 1
-        #: How many calls end in `AHEAD_SECONDS`; nothing if none has been seen.
-        self.need: float | None = None
+        #: How many calls end in `AHEAD_SECONDS` at each place where one has been seen to end.
+        self.needs: dict[Place, float] = {}
+        #: When the first call waited.
+        self.waits_since = math.inf
         self.out = 0
         self.queue: deque[OpenCall] = deque()
         #: Those of shards that are to be left to others.
@@ -100,17 +153,25 @@ class _Lane:
 class CallQueue:
     """The calls of a run that are ready or out in this process; for one thread."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._jobs = caller.jobs
+    def __init__(
+        self,
+        caller: Caller,
+        elsewhere: Elsewhere | None = None,
+        peers: Mapping[str, Place] = MappingProxyType({}),
+    ) -> None:
+        """`peers` are other agents that have offered room, by name."""
+        self.here = Place(slots=caller.jobs)
+        self._caller = caller
+        self._peers = peers
+        self._elsewhere = elsewhere
         #: By the depth of what calls them: those inside wait for none of those around them.
         self._lanes: dict[tuple[int, str, int], _Lane] = {}
         #: Those of them in which calls wait.
         self._ready: dict[_Lane, None] = {}
-        #: The calls that are out: their lanes, how many were when each was noted, and since when it is made.
-        self._out: dict[OpenCall, tuple[_Lane, int, float]] = {}
-        self._noted: list[OpenCall] = []
-        self._pooled = 0
-        self._need = 0.0
+        #: The calls that are out: their lanes and places, how many were there when each was noted, and since when it
+        #: is made.
+        self._out: dict[Any, tuple[_Lane, Place, int, float]] = {}
+        self._noted: list[Any] = []
 
     @property
     def waiting(self) -> int:
@@ -120,55 +181,120 @@ class CallQueue:
     def wait(self, call: OpenCall) -> None:
         """Let a call wait until there is room for it."""
         instance = call.instance
-        service, caller = instance.services[call.request.service], instance.caller
-        key = instance.depth, service.name, id(service)
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = _Lane(service, needs_worker=caller.needs_worker(service), jobs=self._jobs)
+        lane = self._lane(instance.services[call.request.service], instance.caller, instance.depth)
         self._ready[lane] = None
         lane.queue.append(call)
+        if lane.waits_since == math.inf:
+            lane.waits_since = time.monotonic()
+
+    def _lane(self, service: Service, caller: Starter, depth: int = 0) -> _Lane:
+        key = depth, service.name, id(service)
+        lane = self._lanes.get(key)
+        if lane is None:
+            # What is called inside a sub-workflow others do not know.
+            may_spread = self._elsewhere is not None and not depth and service.kind != "workflow"
+            needs_worker = caller.needs_worker(service)
+            lane = _Lane(service, needs_worker=needs_worker, jobs=self.here.slots, may_spread=may_spread)
+            self._lanes[key] = lane
+        return lane
 
     def admit(self) -> set[Execution]:
         """Admit calls, as many as there is room for, one of each service in turn; give those that have them."""
         found: set[Execution] = set()
-        turn = list(self._ready)
-        for lane in turn:
+        for lane in self._ready:
             lane.bring_back()
+        self._admit(found, self._own_place)
+        if self._peers and self._ready:
+            self._admit(found, self._peer)
+        return found
+
+    def _admit(self, found: set[Execution], place_of: Callable[[_Lane], Place | None]) -> None:
+        turn = list(self._ready)
         while turn:
             further = []
             for lane in turn:
-                call = self._next(lane)
+                call = self._next(lane, place_of)
                 if call is not None:
                     found.add(call.execution)
                     further.append(lane)
                 elif not lane.queue and not lane.spare:
                     del self._ready[lane]
             turn = further
-        return found
 
-    def _next(self, lane: _Lane) -> OpenCall | None:
+    def _next(self, lane: _Lane, place_of: Callable[[_Lane], Place | None]) -> OpenCall | None:
         """Admit the next call of a service, if there is room."""
         while lane.queue or lane.spare:
-            if not self._has_room(lane):
+            place = place_of(lane)
+            if place is None:
                 return None
             call = lane.next()
+            if place is not self.here and self._elsewhere is not None:
+                call.remote = self._elsewhere.ask(call, place)
             if call.execution.admit(call):
-                self._begin(call, lane)
+                self._begin(call, lane, place)
                 return call
         return None
 
-    def _has_room(self, lane: _Lane) -> bool:
+    def _own_place(self, lane: _Lane) -> Place | None:
+        """Return where calls of a service are to be made before all, if there is room."""
+        if lane.is_limited and lane.may_spread and self._elsewhere is not None:
+            return self._elsewhere.holder(lane.service) if lane.may_begin() else None
+        return self.here if self._has_room(lane, self.here) else None
+
+    def _peer(self, lane: _Lane) -> Place | None:
+        """Return the agent with the most room for calls that take long enough."""
+        if not lane.is_pooled or not lane.may_spread or not self._is_long(lane):
+            return None
+        found = [
+            one
+            for one in self._peers.values()
+            if not one.is_full and lane.service not in one.lacks and self._has_room(lane, one)
+        ]
+        return min(found, key=lambda one: one.pooled / one.slots, default=None)
+
+    def _is_long(self, lane: _Lane) -> bool:
+        need = lane.needs.get(self.here)
+        if need is None:
+            return time.monotonic() - lane.waits_since >= UNKNOWN_SECONDS
+        return self.here.slots * AHEAD_SECONDS >= need * MIN_SECONDS_ELSEWHERE
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether calls wait of which it is not known yet whether they take long."""
+        if not self._peers:
+            return False
+        lanes = (one for one in self._ready if one.is_pooled and one.may_spread)
+        return any(self.here not in one.needs and not self._is_long(one) for one in lanes)
+
+    @staticmethod
+    def _has_room(lane: _Lane, place: Place, more: int = 0) -> bool:
         if lane.is_pooled:
+            known = lane.needs.get(place)
             # Of a service of which nothing is known it may be that it takes long, though others do not.
-            need = min(self._need, self._jobs) if lane.need is None else lane.need
-            if self._pooled >= self._jobs + round(need):
+            need = min(place.need, place.slots) if known is None else known
+            if place.pooled >= place.slots + round(need) + more:
                 return False
         return lane.may_begin()
 
-    def _begin(self, call: OpenCall, lane: _Lane) -> None:
+    @property
+    def has_room(self) -> bool:
+        """Whether further calls can be made here, though none waits."""
+        return self.here.pooled < self.here.slots and not any(lane.is_pooled for lane in self._ready)
+
+    def accept(self, call: Any, service: Service) -> bool:
+        """Take a call of another agent's shard, if there is room that the calls here do not need."""
+        lane = self._lane(service, self._caller)
+        if lane.is_pooled:
+            # Who asks and who is asked measure how long calls take each for itself.
+            if not self._has_room(lane, self.here, SPARE) or any(one.is_pooled for one in self._ready):
+                return False
+            self._begin(call, lane, self.here)
+        return True
+
+    def _begin(self, call: Any, lane: _Lane, place: Place) -> None:
         lane.take()
-        self._pooled += lane.is_pooled
-        self._out[call] = lane, self._pooled, math.inf
+        place.pooled += lane.is_pooled
+        self._out[call] = lane, place, place.pooled, math.inf
         self._noted.append(call)
 
     def go(self) -> None:
@@ -177,20 +303,25 @@ class CallQueue:
         for call in noted:
             found = self._out.get(call)
             if found is not None:
-                self._out[call] = found[0], found[1], now
+                self._out[call] = *found[:3], now
 
-    def end(self, call: OpenCall, *, is_done: bool) -> None:
+    def end(self, call: Any, *, is_done: bool) -> None:
         """Make room: a call has ended, or its first attempt, or it was given up; unless it was counted before."""
         found = self._out.pop(call, None)
         if found is None:
             return
-        lane, number, began = found
+        lane, place, number, began = found
         if is_done and began < math.inf:
             need = number * AHEAD_SECONDS / max(MIN_SECONDS, time.monotonic() - began)
-            lane.need = need if lane.need is None else lane.need + WEIGHT * (need - lane.need)
-            self._need += WEIGHT * (need - self._need)
+            known = lane.needs.get(place)
+            lane.needs[place] = need if known is None else known + WEIGHT * (need - known)
+            place.need += WEIGHT * (need - place.need)
         lane.out -= 1
-        self._pooled -= lane.is_pooled
+        place.pooled -= lane.is_pooled
+
+    def adopt(self, call: OpenCall, agent: str, number: int) -> Remote | None:
+        """Return the agent that makes a call by now; nothing if it was never asked to."""
+        return None if self._elsewhere is None else self._elsewhere.adopt(call, agent, number)
 
 
-__all__ = ["CallQueue"]
+__all__ = ["AHEAD_SECONDS", "CallQueue", "Elsewhere", "Place"]

@@ -3,7 +3,8 @@
     planned   its reaction waits, and nothing is written of it
     waiting   until it is admitted: there may be more calls than can be made at once
     ready     noted, to be made when the journal has it
-    begun     made; after a failed attempt it may pause and be tried again
+    begun     made, here or at another agent (`Remote`); after a failed attempt it may pause and be tried again
+    lost      the agent that was to make it is gone, or did not make it: it waits again, or has failed
 
 Each further attempt is noted before it is made. The calls inside sub-workflows are among them, and are made like any
 others. The call of a sub-workflow itself is begun once: whoever continues the run continues inside (see `nested`).
@@ -27,17 +28,19 @@ from solvent.workflows.model import Policy
 from solvent.workflows.rule_functions import Unusable, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from solvent.engine.reaction import Flight
     from solvent.lang.molecule import Molecule
     from solvent.runs.agents.adrift import Adrift
+    from solvent.runs.events import Why
     from solvent.runs.execution import Execution
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
     from solvent.runs.nested import Subworkflow
     from solvent.services import Handle
     from solvent.services.call import Attempt
+    from solvent.values.encoding import Pieces
     from solvent.workflows.model import Service
 
 LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
@@ -56,6 +59,7 @@ class OpenCall:
         "allowance",
         "announced",
         "execution",
+        "first",
         "flight",
         "given",
         "handle",
@@ -72,6 +76,7 @@ class OpenCall:
         "opens",
         "origin",
         "policy",
+        "remote",
         "request",
         "start",
         "task",
@@ -110,6 +115,10 @@ class OpenCall:
         #: How many attempts of it are noted, in this life of its run; and how many were when it was adopted.
         self.announced = 1
         self.noted = 0
+        #: Which attempt was the first of this object.
+        self.first = 1
+        #: Where it is made, if another agent makes it.
+        self.remote: Remote | None = None
         #: Whether no service is asked: it has failed before it is made.
         self.is_refused = False
         #: Whether it was made, or is about to be, as whoever watches was told.
@@ -128,7 +137,13 @@ class OpenCall:
         start, self.start = self.start, None
         allowance, self.allowance = self.allowance, None
         self.is_begun = True
-        self.handle = start(identity=self.identity, allowance=allowance)
+        if self.remote is None:
+            self.handle = start(identity=self.identity, allowance=allowance)
+            return
+        self.handle = start(identity=self.identity, allowance=allowance, launch=self.remote.launch)
+        if self.is_cancelled and self.handle is not None:
+            # It is there already, and was cancelled before that was known.
+            self.handle.cancel()
 
     def done(self, value: Any, failure: Failure | None, attempts: int) -> None:
         """Take the outcome of the call, from any thread."""
@@ -224,6 +239,20 @@ class Starter(Protocol):
         """Return whether each call of a service needs a worker."""
 
 
+class Remote(Protocol):
+    """Another agent that makes a call."""
+
+    @property
+    def agent(self) -> str:
+        """Its name."""
+
+    #: How many attempts of the call were noted with this one, by anybody: answers name it.
+    number: int
+
+    def launch(self, attempt: Attempt, /) -> None:
+        """Let it make an attempt."""
+
+
 class NoCaller:
     """Stands where calls would be made: none is."""
 
@@ -248,6 +277,9 @@ class Room(Protocol):
 
     def end(self, call: OpenCall, *, is_done: bool) -> None:
         """Make room: a call has ended, or its first attempt, or it was given up."""
+
+    def adopt(self, call: OpenCall, agent: str, number: int) -> Remote | None:
+        """Return the agent that makes a call by now; nothing if it was never asked to."""
 
 
 class Calls:
@@ -304,6 +336,12 @@ class Calls:
         """Whether none was made that has no answer, but for sub-workflows: these another process continues."""
         return len(self.out) == len(self.waiting) or all(
             call.key in self.waiting or call.key in self._planned or call.continues for call in self.out
+        )
+
+    def has_begun(self, services: Collection[str]) -> bool:
+        """Return whether a call of these services was made here and has no answer."""
+        return bool(services) and any(
+            one.is_begun and one.remote is None and one.request.service in services for one in self.out
         )
 
     def of(self, within: str, origin: str) -> list[OpenCall]:
@@ -371,7 +409,10 @@ class Calls:
         """Let the calls wait that were planned, until they are admitted; adopt those that are out already."""
         planned, self._planned = self._planned, {}
         for key, call in planned.items():
-            if adrift is not None:
+            if key in self._journal.elsewhere:
+                if self._continue_elsewhere(call):
+                    continue
+            elif adrift is not None:
                 if self._adopt(call, adrift.adopt(key)):
                     continue
                 # Whoever resumes has all that were made.
@@ -383,11 +424,7 @@ class Calls:
             if key in self._journal.open_calls and not self._journal.is_read_only:
                 self._continue(call)
                 continue
-            self.waiting[key] = call
-            if call.is_cancelled:
-                self.admit(call)
-            elif self.room is not None:
-                self.room.wait(call)
+            self._wait(call)
 
     def _adopt(self, planned: OpenCall, call: OpenCall | None) -> bool:
         """Go on with a call that is out, if it is."""
@@ -419,6 +456,44 @@ class Calls:
         call.opens = opens
         call.instance.tell_made(call)
         self.ready.append(call)
+
+    def _continue_elsewhere(self, call: OpenCall) -> bool:
+        """Wait for a call that another agent was asked to make; tell whether it was asked."""
+        journal, key = self._journal, call.key
+        attempt, number = journal.out[key], journal.number(key)
+        call.remote = None if self.room is None else self.room.adopt(call, journal.elsewhere[key], number)
+        if call.remote is None:
+            journal.lost(key, "unmade", 0)
+            return False
+        # This one is counted by itself.
+        journal.attempts[key] -= 1
+        call.remote.number = number
+        call.first = call.announced = call.noted = attempt
+        self._allow(call)
+        call.instance.tell_made(call)
+        self.ready.append(call)
+        return True
+
+    def lose(self, call: OpenCall, why: Why) -> None:
+        """Let a call wait again that another agent was to make."""
+        if call not in self.out:
+            return
+        self._journal.lost(call.key, why, call.announced - call.first + 1)
+        self.end_room(call)
+        again = call.instance.planned_again(call)
+        again.key, again.is_cancelled, again.is_made = call.key, call.is_cancelled, call.is_made
+        again.is_called_off = call.is_called_off
+        self._remove(call)
+        self._add(again)
+        self._wait(again)
+
+    def _wait(self, call: OpenCall) -> None:
+        """Let a call wait until it is admitted."""
+        self.waiting[call.key] = call
+        if call.is_cancelled:
+            self.admit(call)
+        elif self.room is not None:
+            self.room.wait(call)
 
     def admit(self, call: OpenCall) -> bool:
         """Note a call that waits, and make it next; tell whether it is: one that was cancelled or lost often is not."""
@@ -462,7 +537,8 @@ class Calls:
         arguments, code = (self.arguments_digest(call), self.code_of(call)) if attempt == 1 else (b"", b"")
         if self._journal.pool and arguments and code and nested is None:
             self._draw(call, arguments, code)
-        self._journal.started(
+        agent = "" if call.remote is None else call.remote.agent
+        number = self._journal.started(
             CallStarted(
                 call.key,
                 call.task,
@@ -474,8 +550,11 @@ class Calls:
                 within=within,
                 opens=opens,
                 definition=definition,
+                agent=agent,
             )
         )
+        if call.remote is not None:
+            call.remote.number = number
 
     def _draw(self, call: OpenCall, arguments: bytes, code: bytes) -> None:
         """Let a call have an answer of the version before, if one waits for it: its service is not asked."""
@@ -484,6 +563,7 @@ class Calls:
             answer = waiting.pop()
             value = self._journal.value_of(answer)
             call.start = lambda **_: call.done(value, None, answer.attempts)
+            call.remote = None
 
     def path(self, call: OpenCall) -> str:
         """Return the path under which a call opens its sub-workflow next."""
@@ -580,17 +660,18 @@ class Calls:
 
     def _note_value(self, call: OpenCall, attempts: int, value: Any) -> Failure | None:
         """Note the value of an answer; return why it fails its call, where another machine must be able to have it."""
+        if self._is_shared:
+            passed = passable(value, self._journal.max_value_bytes)
+            if isinstance(passed, Failure):
+                return passed
+            self._journal.answered(call.key, attempts, passed, within=call.instance.within)
+            return None
         try:
             data = codec.pieces(value)
         except codec.Unrecordable as error:
-            if self._is_shared:
-                return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
             self._journal.discarded(call.key, attempts, within=call.instance.within)
             self.unkept[call.key] = str(error)
             return None
-        max_bytes = self._journal.max_value_bytes
-        if self._is_shared and len(data) > max_bytes:
-            return Failure("FAILED", f"its result has {len(data):,} bytes, and the store takes at most {max_bytes:,}")
         self._journal.answered(call.key, attempts, data, within=call.instance.within)
         return None
 
@@ -626,11 +707,15 @@ class Calls:
     def abandon(self, within: Iterable[str] | None = None) -> list[OpenCall]:
         """End all calls, or those of the sub-workflows with some paths, and return them."""
         if within is None:
-            # Of one that waits, for a thread or for its next attempt, nothing is out.
+            # Of one that waits, for a thread or for its next attempt, nothing is out; one at another agent goes on.
             self._given_up = [
                 call.key
                 for call in self.out
-                if call.key not in self.waiting and not call.continues and call.instance.is_live and not call.is_pausing
+                if call.key not in self.waiting
+                and call.remote is None
+                and not call.continues
+                and call.instance.is_live
+                and not call.is_pausing
             ]
         found = list(self.out) if within is None else [call for path in within for call in self.inside(path)]
         for call in reversed(found):
@@ -649,13 +734,13 @@ class Calls:
         self._journal.commit()
 
     def unkept_calls(self) -> Iterator[tuple[OpenCall, Answer | Again | None]]:
-        """Yield the calls that were made and whose answers may not be in the journal, with what has come of them."""
+        """Yield the calls that were made here, whose answers may not be in the journal, and what has come of them."""
         taken = {one.call for one in self._taken}
         for call in self.out:
-            if call.is_begun and call not in taken and not call.continues:
+            if call.is_begun and call.remote is None and call not in taken and not call.continues:
                 yield call, None
         for one in self._taken:
-            if not one.call.continues:
+            if one.call.remote is None and not one.call.continues:
                 yield one.call, one
 
     def forget_unmade(self) -> None:
@@ -680,6 +765,17 @@ def round_of(key: str, label: str) -> str:
     return key[len(label) :].partition("#")[2]
 
 
+def passable(value: Any, max_bytes: int) -> bytes | Pieces | Failure:
+    """Return a result as bytes, or why it fails its call: it cannot be passed to another machine."""
+    try:
+        data = codec.pieces(value)
+    except codec.Unrecordable as error:
+        return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
+    if len(data) > max_bytes:
+        return Failure("FAILED", f"its result has {len(data):,} bytes, and the store takes at most {max_bytes:,}")
+    return data
+
+
 def _wait_until_let_go(value: Any) -> None:
     """Wait a moment for the thread that a value came from: it may not have left the function that handed it over."""
     until = time.monotonic() + MAX_SECONDS_TO_LET_GO
@@ -688,4 +784,7 @@ def _wait_until_let_go(value: Any) -> None:
         time.sleep(0.001)
 
 
-__all__ = ["Again", "Answer", "Answers", "Began", "Calls", "Ended", "NoCaller", "OpenCall", "Room", "Starter"]
+__all__ = [
+    "NO_MEMORY", "Again", "Answer", "Answers", "Began", "Calls", "Ended", "NoCaller", "OpenCall", "Remote", "Room",
+    "Starter", "passable",
+]  # fmt: skip

@@ -8,7 +8,7 @@ nobody for them. *Derived* events follow from inputs, and are derived again. *Fa
     CallStarted   fact      an attempt of a call is about to be made
     CallAnswered  input     the call returned, and its answer was taken
     CallFailed    input     the call failed for good; a fact if another attempt follows
-    CallLost      fact      the call was ended by the process that had made it, and will be made again
+    CallLost      fact      the call has no answer, though its shard is still here, and will be made again
     MessagesReceived, SignalReceived   inputs
     WaitEnded     input     a signal has not come in time
     WaitBegan     fact      by when a signal is to come
@@ -27,7 +27,7 @@ name of the call, with a number where it was opened before; it is unique in the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -39,6 +39,9 @@ from solvent.values.limits import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+Why: TypeAlias = Literal["released", "unmade", "agent"]
+"""Why a call that was to be made is to be made again."""
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, array_like=True, gc=False):
@@ -74,6 +77,8 @@ class CallStarted(Event, frozen=True, gc=False):
     #: The path of the sub-workflow that it opens, and which one that is (see `WorkflowDefined`).
     opens: str = ""
     definition: str = ""
+    #: The agent that makes it; empty if that is who has the shard.
+    agent: str = ""
 
 
 class CallAnswered(Event, frozen=True, gc=False):
@@ -109,10 +114,15 @@ class CallFailed(Event, frozen=True, gc=False):
 
 
 class CallLost(Event, frozen=True, gc=False):
-    """A call was ended by the process that had made it, in order to leave the shard to another one."""
+    """A call that was to be made will be made again.
+
+    It was `released` by the process that made it, which leaves; `unmade` by the agent that was asked to make it; or
+    lost with that one, which is gone (`agent`).
+    """
 
     call: str
     at: float
+    why: Why = "released"
 
 
 class MessagesReceived(Event, frozen=True, gc=False):
@@ -302,6 +312,6 @@ def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
 __all__ = [
     "Adapted", "AnyEvent", "CallAnswered", "CallFailed", "CallLost", "CallStarted", "Ended", "Event",
     "MessagesReceived", "Resumed", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived",
-    "WaitBegan", "WaitEnded", "WorkflowClosed",
+    "WaitBegan", "WaitEnded", "Why", "WorkflowClosed",
     "WorkflowDefined", "decode", "encode", "is_in_blob",
 ]  # fmt: skip

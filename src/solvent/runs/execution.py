@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from solvent.engine.reaction import Flight, Reaction
     from solvent.runs.agents.adrift import Adrift
     from solvent.runs.calls import Answer, Answers, Room, Starter
-    from solvent.runs.events import Adapted, AnyEvent, ShardClosed
+    from solvent.runs.events import Adapted, AnyEvent, ShardClosed, Why
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
     from solvent.runs.kept import Blobs
@@ -287,6 +287,10 @@ class Execution:
             self.land(*taken)
             self.plan_calls()
 
+    def lose(self, call: OpenCall, why: Why) -> None:
+        """Let a call be made again that another agent was to make."""
+        self.calls.lose(call, why)
+
     def hear(self, messages: Iterable[Record]) -> None:
         """Take messages of other shards; those that were there at the start have been taken then."""
         assert self.mailbox is not None
@@ -503,14 +507,28 @@ class Execution:
 
     def _plan(self, flight: Flight, request: Request) -> None:
         name, report = self._names[request.task], self.report
-        task = self._tasks[name]
-        service = self.services.get(request.service)
-        call = OpenCall(
-            self, flight, request, name, self._original(name), _NO_POLICY if service is None else service.policy
-        )
-        values = claimed(task, [value_of(one) for one in request.arguments])
+        call = self._open_call(flight, request, name)
         now = self.seconds
         report.timings.setdefault(name, Timing(now, now))
+        self._prepare(call)
+        self.calls.plan(call)
+
+    def planned_again(self, call: OpenCall) -> OpenCall:
+        """Return what stands for a call that was lost with the agent that was to make it."""
+        again = self._open_call(call.flight, call.request, call.task)
+        self._prepare(again)
+        return again
+
+    def _open_call(self, flight: Flight, request: Request, name: str) -> OpenCall:
+        service = self.services.get(request.service)
+        policy = _NO_POLICY if service is None else service.policy
+        return OpenCall(self, flight, request, name, self._original(name), policy)
+
+    def _prepare(self, call: OpenCall) -> None:
+        """Say how a call is made."""
+        request, name = call.request, call.task
+        task = self._tasks[name]
+        values = claimed(task, [value_of(one) for one in request.arguments])
         refusal = self._refusal(call, values)
         if refusal is not None:
             call.is_refused = True
@@ -519,12 +537,12 @@ class Execution:
             positional = len(task.arguments)
             keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
             arguments = values[:positional]
+            service = self.services.get(request.service)
             if service is not None and service.kind == "workflow":
                 call.nested = self.nested.called_by(service, self.folder)
                 call.given, arguments, keywords = (arguments, keywords), [call], {}
             start = self.caller.start if self.inside is None else self._start
             call.start = partial(start, request.service, name, arguments, keywords, call.done)
-        self.calls.plan(call)
 
     def _start(self, *what: Any, **options: Any) -> Handle:
         """Start a call in a sub-workflow: who makes it is known when the call around it has begun."""

@@ -38,7 +38,7 @@ from solvent.values import codec
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from solvent.runs.events import AnyEvent
+    from solvent.runs.events import AnyEvent, Why
     from solvent.runs.kept import Blobs
     from solvent.services import Failure
     from solvent.store import Store
@@ -78,6 +78,8 @@ class Journal(Protocol):
     losses: Counter[str]
     #: Calls without an answer of who resumes it, and which of their attempts was noted last.
     out: dict[str, int]
+    #: The agents at which some of these are made.
+    elsewhere: dict[str, str]
     #: All adaptations that have happened.
     adaptations: list[Adapted]
     #: Answers of the version before, by what calls are the same: they are not made when they come.
@@ -108,11 +110,17 @@ class Journal(Protocol):
     def name_noted(self, call: str, /) -> str:
         """Return what the service of a call knows it by, if that is noted with it."""
 
-    def started(self, event: CallStarted, /) -> None:
-        """Note that a call, or a further attempt of it, is about to be made."""
+    def started(self, event: CallStarted, /) -> int:
+        """Note that an attempt of a call is about to be made; return how many of it were noted, by anybody."""
 
     def defined(self, definition: str, make: Callable[[Blobs], WorkflowDefined], /) -> None:
         """Note what a sub-workflow is, unless it is in the journal."""
+
+    def lost(self, call: str, why: Why, attempts: int, /) -> None:
+        """Note that a call made at another agent is to be made again; so many attempts were noted since `open`."""
+
+    def number(self, call: str, /) -> int:
+        """Return how many attempts of a call were noted, by anybody."""
 
     def withdraw(self, call: str, /) -> None:
         """Note that a call which is out was not made, if it is: it has used up no attempt."""
@@ -175,6 +183,9 @@ class StoredJournal:
         self.losses: Counter[str] = Counter()
         #: Calls without an answer of who resumes it (`is_resumed`), and which of their attempts was noted last.
         self.out: dict[str, int] = {}
+        self.elsewhere: dict[str, str] = {}
+        # How many attempts of each call were noted, by anybody.
+        self._numbers: Counter[str] = Counter()
         self.is_read_only = is_read_only
         #: Whether who has opened it had it before, and nobody else since.
         self.is_resumed = False
@@ -247,22 +258,31 @@ class StoredJournal:
     def _count(self, event: AnyEvent) -> None:
         """Count calls."""
         match event:
-            case CallStarted(call, at=at, attempt=attempt, name=name):
+            case CallStarted(call, at=at, attempt=attempt, agent=agent, name=name):
                 if name:
                     self._names[call] = name
                 self.begun[call] += attempt == 1
                 self.began.setdefault(call, at)
                 self.attempts[call] += 1
+                self._numbers[call] += 1
                 if event.opens and not self._begins_again(event):
                     self.open_calls[call] = event.opens
                 else:
                     self.out[call] = attempt
+                if agent:
+                    self.elsewhere[call] = agent
             case CallAnswered(call) | CallFailed(call, is_last=True):
                 self.out.pop(call, None)
+                self.elsewhere.pop(call, None)
                 self.open_calls.pop(call, None)
-            case CallLost(call):
-                self.attempts[call] -= 1
+            case CallLost(call, why=why):
+                # An attempt that was lost with its agent counts as a loss; the others were none.
+                if why == "agent":
+                    self.losses[call] += 1
+                else:
+                    self.attempts[call] -= 1
                 self.out.pop(call, None)
+                self.elsewhere.pop(call, None)
             case ShardTaken(resumed=False):
                 self._lose_calls()
             case WorkflowDefined(definition):
@@ -283,9 +303,9 @@ class StoredJournal:
         return getattr(event, "within", "") in self._lost_within
 
     def _lose_calls(self) -> None:
-        """Count the calls that are out as lost with who had made them."""
-        self.losses.update(self.out.keys())
-        self.out.clear()
+        """Count the calls that are out as lost with who had made them; those at other agents go on there."""
+        self.losses.update(self.out.keys() - self.elsewhere.keys())
+        self.out = {call: attempt for call, attempt in self.out.items() if call in self.elsewhere}
 
     def withdraw(self, call: str) -> None:
         """Note that a call which is out was not made, if it is: it has used up no attempt."""
@@ -308,15 +328,30 @@ class StoredJournal:
         """Return what the service of a call knows it by, if that is noted with it."""
         return self._names.get(call, "")
 
-    def started(self, event: CallStarted) -> None:
-        """Note that a call, or a further attempt of it, is about to be made."""
+    def started(self, event: CallStarted) -> int:
+        """Note that an attempt of a call is about to be made; return how many of it were noted, by anybody."""
         self.note(event)
+        self._numbers[event.call] += 1
+        return self._numbers[event.call]
 
     def defined(self, definition: str, make: Callable[[Blobs], WorkflowDefined]) -> None:
         """Note what a sub-workflow is, unless it is in the journal."""
         if definition not in self.definitions:
             event = self.definitions[definition] = make(self.store)
             self.note(event)
+
+    def lost(self, call: str, why: Why, attempts: int) -> None:
+        """Note that a call made at another agent is to be made again; so many attempts were noted since `open`."""
+        self.note(CallLost(call, time.time(), why))
+        self.out.pop(call, None)
+        self.elsewhere.pop(call, None)
+        self.attempts[call] += attempts - (why != "agent")
+        self.losses[call] += why == "agent"
+        self.begun[call] += why != "unmade" or attempts > 1
+
+    def number(self, call: str) -> int:
+        """Return how many attempts of a call were noted, by anybody."""
+        return self._numbers[call]
 
     def signalled(self, name: str, value: Any, id: str) -> None:  # noqa: A002 - what an event calls it
         """Note that a signal has come."""
@@ -447,6 +482,7 @@ class MemoryJournal:
         self.out: dict[str, int] = {}
         self.open_calls: dict[str, str] = {}
         self.definitions: dict[str, WorkflowDefined] = {}
+        self.elsewhere: dict[str, str] = {}
 
     def note(self, _event: Event) -> None:
         """Keep nothing."""
@@ -462,11 +498,19 @@ class MemoryJournal:
         """Return nothing."""
         return ""
 
-    def started(self, _event: CallStarted) -> None:
+    def started(self, _event: CallStarted) -> int:
         """Keep nothing."""
+        return 0
 
     def defined(self, _definition: str, _make: Callable[[Blobs], WorkflowDefined]) -> None:
         """Keep nothing."""
+
+    def lost(self, _call: str, _why: Why, _attempts: int) -> None:
+        """Keep nothing."""
+
+    def number(self, _call: str) -> int:
+        """Return nothing: no other agent makes calls."""
+        return 0
 
     def signalled(self, _name: str, _value: Any, _id: str) -> None:
         """Keep nothing."""

@@ -56,6 +56,9 @@ class CallView(msgspec.Struct):
     state: str = "running"
     """`running`, `done`, `failed`, `cancelled`; `interrupted` if its process died, `withdrawn` if that gave it up."""
     shard: int = 0
+    #: The agent or process that makes it, and whether that is another one than has the shard.
+    agent: str = ""
+    is_elsewhere: bool = False
     ended: float | None = None
     #: When each further attempt began.
     retried: list[float] = []
@@ -222,6 +225,8 @@ class RunView:
         self._replaced = set[str]()
         self._definitions: dict[str, WorkflowDefined] = {}
         self._beginning_again = set[str]()
+        # Who has each shard.
+        self._holders: dict[int, str] = {}
         self._wakes: dict[str, list[str]] = {}
         for name, alternatives in ({} if workflow is None else workflow.wakers).items():
             if name in self.states:
@@ -241,7 +246,8 @@ class RunView:
             case CallFailed():
                 return self._failed(shard, event)
             case CallLost():
-                return self._end_call(event.call, event.at, "withdrawn", "waiting")
+                state = "interrupted" if event.why == "agent" else "withdrawn"
+                return self._end_call(event.call, event.at, state, "waiting")
             case SignalReceived():
                 return self._signalled(event)
             case ShardWaits():
@@ -320,11 +326,12 @@ class RunView:
         is_again = any(one.shard == shard for one in self.takings)
         taken = Taken(self._after(event.at), event.agent, shard, is_again)
         self.takings.append(taken)
+        self._holders[shard] = event.agent
         changes: list[Change] = [taken]
         if not event.resumed:
             # The process that made these calls is gone; calls that are still needed are repeated.
             for name in [name for name, call in self.out.items() if call.shard == shard]:
-                if not self._continues(name):
+                if not self._continues(name) and not self.out[name].is_elsewhere:
                     changes += self._end_call(name, event.at, "interrupted", "waiting")
         return changes
 
@@ -414,6 +421,8 @@ class RunView:
             return []
         changes = self._end_call(event.call, event.at, "interrupted", "waiting")
         call = self._new_call(event, at, shard)
+        if event.agent:
+            call.agent, call.is_elsewhere = event.agent, True
         return [
             *changes,
             *self._open(call, event, at),
@@ -424,7 +433,10 @@ class RunView:
     def _new_call(self, event: CallStarted | CallFailed, at: float, shard: int) -> CallView:
         name, task = event.call, _label(event)
         self._begun[name] += 1
-        call = CallView(len(self.calls), task, name, at, shard=shard, is_repeated=self._begun[name] > 1)
+        call = CallView(
+            len(self.calls), task, name, at, shard=shard, agent=self._holders.get(shard, ""),
+            is_repeated=self._begun[name] > 1,
+        )  # fmt: skip
         call.within = event.within
         self.calls.append(call)
         self.out[name] = call

@@ -30,6 +30,7 @@ from solvent.runs.registry import (
     OVER,
     SUBMITTED,
     announced,
+    calls_of,
     change,
     key_of,
     list_runs,
@@ -129,6 +130,8 @@ def prune(store: Store, runs: Sequence[EndedRun], *, is_tried: bool = False, min
         store.drop(f"{key_of(record.run)}/")
         store.drop(messages_of(record.run))
         store.drop(f"{messages_of(record.run)}/")
+        store.drop(calls_of(record.run))
+        store.drop(f"{calls_of(record.run)}/")
     _trim_announcements(store)
     for record in marked:
         store.drop(key_of(record.run))
@@ -170,7 +173,8 @@ def used_blobs(store: Store, *, without: Sequence[EndedRun] = ()) -> set[str]:
     """Return the names of all blobs that something in a store names, but for what some runs alone do."""
     found, inner = set[str](), set[str]()
     below = tuple(f"{one}/" for run in without for one in _prefixes(run))
-    alone = {name for run in without if not run.is_program for name in (key_of(run.run), messages_of(run.run))}
+    logs = (key_of, messages_of, calls_of)
+    alone = {name_of(run.run) for run in without if not run.is_program for name_of in logs}
     runs = {run.run for run in without if not run.is_program}
     for record in _records(store, ""):
         is_announced = record.log == SUBMITTED
@@ -196,7 +200,7 @@ def _prefixes(run: EndedRun) -> list[str]:
     """Return what the names begin with of all that a run has, besides a log and a key of these names."""
     if run.is_program:
         return [f"{PROGRAMS}{run.run}", f"{JOURNALS}{run.run}"]
-    return [key_of(run.run), messages_of(run.run)]
+    return [key_of(run.run), messages_of(run.run), calls_of(run.run)]
 
 
 def _named(data: bytes) -> set[str]:

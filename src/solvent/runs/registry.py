@@ -159,6 +159,11 @@ def run_at(place: str) -> str:
     return place.partition("/")[0]
 
 
+def calls_of(place: str) -> str:
+    """Return the log of the calls that agents make for shards at other agents."""
+    return f"{MESSAGES}calls/{place}"
+
+
 def is_name(text: str) -> bool:
     """Return whether a run can be called so: there is room in a store's names for what comes behind."""
     return _NAME.fullmatch(text) is not None
@@ -482,8 +487,8 @@ _DIGESTED = encoder(enc_hook=_named, order="deterministic")
 
 __all__ = [
     "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
-    "RunRecord", "State", "announce", "announced", "announced_record", "change", "create", "digest_of", "end",
-    "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
+    "RunRecord", "State", "announce", "announced", "announced_record", "calls_of", "change", "create", "digest_of",
+    "end", "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
     "list_runs", "messages_of", "names_in", "new_name", "new_record", "place_from", "record_of", "run_at", "shards_of",
     "signals_of", "task_names", "tell_agents", "workflow_of",
 ]  # fmt: skip

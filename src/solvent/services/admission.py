@@ -150,6 +150,11 @@ class Gate(_Admission[Waiting]):
             self._queue.append(one)
         self.admit()
 
+    def pause(self) -> None:
+        """Admit none before the next is due after one that began just now."""
+        with self._lock:
+            self._opens_at = max(self._opens_at, monotonic() + self._apart)
+
     def leave(self) -> None:
         """Note that one has ended."""
         with self._lock:

@@ -29,6 +29,8 @@ from solvent.errors import Misuse, WorkflowProblem
 from solvent.services.admission import Gate, Turns
 from solvent.services.call import Call
 from solvent.services.clock import Clock
+from solvent.services.current_call import Allowance
+from solvent.services.observer import CallSeen, SeenByAll
 from solvent.services.python import Loop, awaiting, function_of, is_asynchronous
 from solvent.services.threads import KnownSingle, Single, Threads
 from solvent.workflows.durations import seconds_of
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
     from solvent.services.admission import Gates, Lender
     from solvent.services.call import Attempt
-    from solvent.services.current_call import Allowance, CallIdentity
+    from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Done
     from solvent.services.observer import CallObserver
     from solvent.services.processes import Processes
@@ -109,8 +111,11 @@ class Caller:
         self._quiet = threading.Condition()
         self._closed = threading.Event()
         self._starters: dict[str, Starter] = {}
+        self._services: dict[str, Service] = {}
+        self._launches: dict[str, Launch] = {}
         try:
             for service in services:
+                self._services[service.name] = service
                 self._starters[service.name] = self._make_starter(service)
         except BaseException:
             self.close(cancel=True)
@@ -125,14 +130,23 @@ class Caller:
         done: Done,
         identity: CallIdentity | None = None,
         allowance: Allowance | None = None,
+        launch: Launch | None = None,
     ) -> Handle:
         """Start a call of a service and return at once; `done` gets its outcome, exactly once, from any thread.
 
         In a recorded run the service can get the `identity` of the call (`solvent.call`). The number of attempts is
-        that of its policy, unless there is an `allowance`.
+        that of its policy, unless there is an `allowance`. With `launch` somebody else carries out the attempts, within
+        the limits and time-outs of the service.
         """
         if self._closed.is_set():
             raise Misuse("H320", "a closed caller cannot start calls")
+        if launch is not None:
+            return self._begin(
+                Call(
+                    self._services[service], task, arguments, keywords, done, launch=launch, gate=None,
+                    clock=self.clock, forget=self._forget, identity=identity, allowance=allowance,
+                )
+            )  # fmt: skip
         try:
             starter = self._starters[service]
         except KeyError:
@@ -166,6 +180,42 @@ class Caller:
         self.folder, self.lender, self._observer = folder, lender, observer
         self._makers, self._turns, self._is_inner = {**_MAKERS, **makers}, Turns(), True
         self._starters = {service.name: self._make_starter(service) for service in services}
+
+    def attempt(  # noqa: PLR0917 -- what makes a call
+        self,
+        service: str,
+        task: str,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        done: Done,
+        identity: CallIdentity,
+        began: Callable[[], None],
+    ) -> Handle:
+        """Make one attempt of a call for somebody else, who counts them; `began` is called when the service begins."""
+        found = self._services[service]
+        if service not in self._launches:
+            self._launches[service] = self._makers[found.kind](found, self)
+        seen: list[CallSeen] = [_Begun(began)]
+        if self._observer is not None:
+            seen.insert(0, self._observer.call(service, task, identity))
+        policy = found.policy
+        return self._begin(
+            Call(
+                found, task, arguments, keywords, done, launch=self._launches[service],
+                gate=self._gate(found) if policy.concurrency or policy.rate else None,
+                clock=self.clock, forget=self._forget, identity=identity, may_begin=self._may_begin,
+                allowance=Allowance(1, _never), seen=SeenByAll(seen),
+            )
+        )  # fmt: skip
+
+    def _begin(self, call: Call) -> Call:
+        self._live.add(call)
+        call.enter()
+        return call
+
+    def pause(self, service: str) -> None:
+        """Let no call of a service with a rate begin before the next is due, whoever made the last one."""
+        self._gate(self._services[service]).pause()
 
     def in_threads(self, function: Callable[..., Any]) -> Launch:
         """Return a launch that runs a function, with the call's arguments, in a worker thread."""
@@ -314,6 +364,21 @@ class Caller:
         if self._closed.is_set() and not self._live:
             with self._quiet:
                 self._quiet.notify_all()
+
+
+class _Begun(CallSeen):
+    """Sees when a service begins."""
+
+    def __init__(self, began: Callable[[], None]) -> None:
+        self._began = began
+
+    def began(self) -> None:
+        """Note that."""
+        self._began()
+
+
+def _never(*_: Any) -> None:
+    raise AssertionError("the only attempt was made")
 
 
 def make_python(service: Service, caller: Caller) -> Launch:

@@ -233,6 +233,7 @@ class RunSource:
             "p": call.shard,
         }  # fmt: skip
         more = {"r": call.retried, "x": call.ended, "m": call.text[:_MAX_TEXT_CHARACTERS]}
+        more["w"] = call.agent if call.is_elsewhere else ""
         found |= {name: value for name, value in more.items() if value or value == 0.0}
         return found if call.attempts == 1 else found | {"a": call.attempts}
 

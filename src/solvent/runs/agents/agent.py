@@ -9,6 +9,7 @@ this order, and only then make their calls. An append that the store refuses mea
 from __future__ import annotations
 
 import math
+import secrets
 import threading
 import time
 from contextlib import suppress
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from solvent.errors import Conflict, StoreError
+from solvent.errors import Conflict, RecordProblem, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs.agents.hosted_run import HostedRun, number_of
 from solvent.runs.agents.journal_writer import JournalWriter
@@ -26,9 +27,11 @@ from solvent.runs.agents.log import Teller
 from solvent.runs.agents.offers import Offers
 from solvent.runs.agents.placement import Shares, about_this
 from solvent.runs.agents.refusals import Refusals
+from solvent.runs.agents.remote_calls import GuestEnded
 from solvent.runs.agents.shards import is_away, refuse_format
 from solvent.runs.agents.store_outage import Troubles
 from solvent.runs.agents.termination import IDLE_SECONDS, Endings
+from solvent.runs.call_queue import UNKNOWN_SECONDS
 from solvent.runs.holders import damaged_lease
 from solvent.runs.host import Host
 from solvent.runs.messages import dealt
@@ -39,6 +42,7 @@ from solvent.runs.registry import (
     SUBMITTED,
     announced,
     announced_record,
+    calls_of,
     change,
     messages_of,
     place_from,
@@ -65,6 +69,7 @@ MAX_READ = 1000
 STILL_SECONDS = 0.1
 """How often it is looked whether calls of a run that is held still have ended."""
 _CHANGED = object()
+_OF_AGENTS = frozenset((SUBMITTED, OVER, FINISHED))
 
 
 class Agent:
@@ -93,17 +98,22 @@ class Agent:
         self._ttl = ttl
         #: So that limits of services hold for all runs together.
         self._gates = Gates()
-        self._host = partial(HostedRun, store, name, jobs=jobs, may_begin=self._may_act, gates=self._gates)
+        #: Of this process: an agent that is started again by the same name is another one to whom asked it for calls.
+        self._token = secrets.token_hex(8)
         self._tell = Teller(tell)
         self._endings = Endings(store, self._tell)
         self._refusals = Refusals(store, name, self._tell)
         self._troubles = Troubles(store, name, ttl, self._tell)
         self._observe = observe
         self.turns = 0
-        self._heartbeat = Heartbeat(store, name, ttl=ttl, about=about_this(offers), process=heartbeat)
+        self._heartbeat = Heartbeat(store, name, ttl=ttl, about=about_this(offers, self._token), process=heartbeat)
         self._shares = Shares(store, name, ttl)
         self._writer = JournalWriter(store, is_away)
         self._turns = Host(self)
+        self._host = partial(
+            HostedRun, store, name, jobs=jobs, may_begin=self._may_act, gates=self._gates,
+            token=self._token, heartbeats=self._shares.heartbeats, put=self._turns.came.put,
+        )  # fmt: skip
         self._came = self._turns.came
         #: How much has come that is not taken yet, roughly; for any thread.
         self.waiting = self._came.qsize
@@ -152,8 +162,7 @@ class Agent:
         touched: Touched = {}
         try:
             self._watcher.listen()
-            patience = min(IDLE_SECONDS if self._endings.idle else PATIENCE_SECONDS, self._seconds_to_next_wait())
-            self._turns.take(min(patience, max(0.0, self._looks_at - time.monotonic())), touched)
+            self._turns.take(min(self._patience(), max(0.0, self._looks_at - time.monotonic())), touched)
             if self._heartbeat.lapses != self._lapses:
                 self._look_after_lapse()
             now, looks_at = time.monotonic(), self._looks_at
@@ -164,7 +173,9 @@ class Agent:
                 self._look(touched)
                 self._looks_at = time.monotonic() + self._ttl / HEARTBEATS_PER_TTL
             self._end_waits(touched)
+            self._take_lost(touched)
             self._do(touched)
+            self._say()
             if now >= looks_at:
                 self._leave_surplus()
             self._look_after_messages()
@@ -198,6 +209,32 @@ class Agent:
                 if shard.is_due and not hosted.is_over:
                     self._turns.attempt(shard, shard.end_waits, touched)
 
+    def _patience(self) -> float:
+        """Say how many seconds a turn may wait for something to come."""
+        patience = min(IDLE_SECONDS if self._endings.idle else PATIENCE_SECONDS, self._seconds_to_next_wait())
+        for hosted in self.runs.values():
+            patience = min(patience, hosted.remote.offers_in)
+            if hosted.calls is not None and hosted.calls.is_undecided:
+                patience = min(patience, UNKNOWN_SECONDS)
+        return patience
+
+    def _take_lost(self, touched: Touched) -> None:
+        """Let calls wait again that other agents were to make."""
+        for hosted in self.runs.values():
+            for call, why in hosted.remote.lost():
+                shard = call.execution
+                if hosted.here.get(number_of(shard)) is shard:
+                    self._turns.attempt(shard, partial(shard.lose, call, why), touched)
+
+    def _say(self) -> None:
+        """Say to other agents what calls they are asked for, what has come of theirs, and whether there is room."""
+        may_act = self._may_act()
+        for hosted in self.runs.values():
+            if may_act and not (hosted.is_over or hosted.updater) and hosted.remote.offers_in <= 0:
+                with self._refusals.of(hosted.run):
+                    hosted.offer_room()
+            hosted.remote.flush(may_ask=may_act)
+
     def _rest(self, seconds: float) -> None:
         """Wait a moment; answers that come meanwhile are kept for when the store is there again."""
         end = time.monotonic() + seconds
@@ -205,7 +242,7 @@ class Agent:
             with suppress(Empty):
                 one = self._came.get(timeout=left)
                 if one is not _CHANGED:
-                    self._take_answer(one, {})
+                    self.receive(one, {})
         self._looks_at = 0.0
 
     def _may_act(self) -> bool:
@@ -222,13 +259,20 @@ class Agent:
             for shard in hosted.lost():
                 hosted.drop(shard)
                 self._tell.lost(hosted.run, number_of(shard))
+            services = hosted.remote.after_lapse()
+            for shard in [one for one in hosted.here.values() if one.calls.has_begun(services)]:
+                # Another agent calls these by now: what is out here is made again.
+                hosted.drop(shard)
+                self._tell.lost(hosted.run, number_of(shard))
         self._lapses = lapses
 
     def receive(self, item: Any, touched: Touched) -> None:
         """Take an answer; or hear that the store may have changed."""
         if item is _CHANGED:
             self._is_changed = True
-        else:
+        elif isinstance(item, GuestEnded):
+            item.owner.end(item)
+        elif item is not None:
             self._take_answer(item, touched)
 
     def has_enough(self) -> bool:
@@ -255,11 +299,13 @@ class Agent:
     def _read(self, touched: Touched) -> None:
         """Read what is new: runs that were submitted, or are over, and messages to shards that are here."""
         logs = {messages_of(hosted.place): hosted for hosted in self.runs.values()}
+        calls = {calls_of(hosted.place): hosted for hosted in self.runs.values()}
         # Messages of runs that were over before this agent began are none of its business.
         scope = MESSAGES if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
             found = self._store.read(scope, self._read_up_to, MAX_READ)
-            self._hear_of_runs([one for one in found if one.log not in logs])
+            self._hear_of_runs([one for one in found if one.log in _OF_AGENTS])
+            self._hear_of_calls([one for one in found if one.log in calls], calls)
             messages: dict[tuple[str, int], list[Record]] = {}
             for record in found:
                 if record.log in logs:
@@ -275,6 +321,21 @@ class Agent:
                 self._read_up_to = found[-1].position
             if len(found) < MAX_READ:
                 return
+
+    def _hear_of_calls(self, found: list[Record], logs: dict[str, HostedRun]) -> None:
+        """Hear of calls that other agents make for shards here, or want to have made here."""
+        by_log: dict[str, list[Record]] = {}
+        for one in found:
+            by_log.setdefault(one.log, []).append(one)
+        for log, records in by_log.items():
+            self._guarded(logs[log], partial(logs[log].remote.hear, records))
+
+    def _guarded(self, hosted: HostedRun, do: Callable[[], None]) -> None:
+        """Do something about a run, which ends where its record is damaged."""
+        try:
+            do()
+        except RecordProblem as error:
+            self._endings.end_as_failed(hosted.place, error.message)
 
     def _hear_of_runs(self, found: list[Record]) -> None:
         """Hear of runs that were submitted, and of runs that are over."""
@@ -386,7 +447,10 @@ class Agent:
         self._damaged = damaged
 
     def _look_at(self, hosted: HostedRun, touched: Touched) -> None:
-        if self._endings.is_ended(hosted) or self._is_held_still(hosted):
+        if self._endings.is_ended(hosted):
+            return
+        self._guarded(hosted, hosted.remote.look)
+        if self._is_held_still(hosted):
             return
         for number in list(hosted.adrift):
             if self._take(hosted, number, touched):
@@ -438,7 +502,7 @@ class Agent:
         while not self._came.empty():
             one = self._came.get()
             if one is not _CHANGED:
-                self._take_answer(one, touched)
+                self.receive(one, touched)
             if self._came.empty():
                 # Further ones may come meanwhile.
                 self._turns.settle(touched)
@@ -451,6 +515,7 @@ class Agent:
             for number in list(hosted.here):
                 self._keep_answers()
                 hosted.release(number)
+            hosted.remote.leave()
         except StoreError:
             pass
         hosted.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, StoreError
 from solvent.runs.agents.adrift import Adrift
 from solvent.runs.agents.offers import mark_of
+from solvent.runs.agents.remote_calls import RemoteCalls
 from solvent.runs.agents.shards import MOVED, Standing
-from solvent.runs.call_queue import CallQueue
 from solvent.runs.closed_shards import wanted_of
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
@@ -22,7 +22,7 @@ from solvent.runs.kinds import MAKERS
 from solvent.runs.messages import Mailbox, dealt
 from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, shards_of, workflow_of
 from solvent.services import Caller
-from solvent.store.leases import holder_from_entry
+from solvent.store.leases import Heartbeats, holder_from_entry
 from solvent.values.encoding import encode_msgpack
 from solvent.values.limits import UNREADABLE
 from solvent.workflows.translate import Concretiser
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.runs.agents.offers import Offers
+    from solvent.runs.call_queue import CallQueue
     from solvent.runs.calls import Answers
     from solvent.runs.events import ShardClosed
     from solvent.runs.journal import StoredJournal
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from solvent.services.observer import CallObserver
     from solvent.store import Record, Store
     from solvent.store.interface import Entry
-    from solvent.store.leases import Heartbeats
     from solvent.workflows.model import Service
 
 
@@ -58,11 +58,19 @@ class HostedRun:
         may_begin: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
         gates: Gates | None = None,
+        token: str = "",
+        heartbeats: Heartbeats | None = None,
+        put: Callable[[Any], None] = lambda _: None,
     ) -> None:
+        """See `RemoteCalls` for the last three."""
         self.run = record.run
         self.place = record.place
         #: Who is about to update the run, if anybody: it is held still.
         self.updater = ""
+        #: The calls that agents make for each other.
+        self.remote = RemoteCalls(
+            store, record.place, agent, token=token, heartbeats=heartbeats or Heartbeats(store), put=put
+        )
         self.record = record
         self.here: dict[int, Execution] = {}
         #: The calls of shards that were here when the store went away.
@@ -138,7 +146,7 @@ class HostedRun:
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
             raise AgentProblem("A104", error.message) from error
-        self.calls = CallQueue(self._caller)
+        self.calls = self.remote.open(self._caller, self.submitted, self.workflow.services, self.missing)
 
     def take(self, number: int, heartbeats: Heartbeats, answers: Answers) -> Execution | None:
         """Take a shard, if nobody has it or who has it is presumed dead, and be where that one was."""
@@ -164,12 +172,20 @@ class HostedRun:
         self.here[number] = shard
         return shard
 
+    def offer_room(self) -> None:
+        """Offer to make calls for shards of other agents."""
+        self.prepare()
+        if len(self.missing) < len(self.marks):
+            self.remote.offer()
+
     def set_adrift(self) -> None:
         """Have no shards any more, as far as is known; what they have called goes on."""
         for number, shard in self.here.items():
             self.end_adrift(number)
             self.adrift[number] = Adrift(shard, self._shards[number].epoch)
             shard.calls.forget_unmade()
+            self.remote.forget(shard)
+        self.remote.set_adrift()
         self.here.clear()
         self.is_over = False
         self.forget_messages()
@@ -225,6 +241,7 @@ class HostedRun:
 
     def forget_messages(self) -> None:
         """Keep no messages: for now no more shards are taken."""
+        self.remote.forget_history()
         self._messages, self._messages_up_to = {}, 0
 
     def release(self, number: int) -> None:
@@ -242,6 +259,7 @@ class HostedRun:
         """Have a shard no longer; one of the same number that was taken since stays."""
         if self.here.get(number_of(shard)) is shard:
             del self.here[number_of(shard)]
+        self.remote.forget(shard)
         shard.abandon()
 
     def tell(self, shard: Execution) -> None:

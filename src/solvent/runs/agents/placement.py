@@ -149,9 +149,10 @@ class Shares:
         return self._mine > self._least and own in rich[: max(0, self._missing() - self._left)]
 
 
-def about_this(offers: Offers) -> dict[str, Any]:
+def about_this(offers: Offers, token: str) -> dict[str, Any]:
     """Say what others may want to know of this agent."""
     return {
+        "token": token,
         "services": offers.marks(),
         "trusts_all": offers.trusts_all,
         "format": FORMAT,

@@ -40,6 +40,8 @@ class ShardSeen(msgspec.Struct, frozen=True):
     failed: int
     out: int
     waiting: int
+    #: How many of its calls are out at other agents, by their names.
+    elsewhere: dict[str, int] = {}
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -167,6 +169,10 @@ def _held(store: Store, record: RunRecord) -> tuple[dict[int, Holder], tuple[Dam
 
 def _shards(held: dict[int, Holder], parts: list[frozenset[str]], view: RunView) -> Iterator[ShardSeen]:
     out = Counter(call.shard for call in view.out.values())
+    elsewhere: dict[int, Counter[str]] = {}
+    for call in view.out.values():
+        if call.is_elsewhere:
+            elsewhere.setdefault(call.shard, Counter())[call.agent] += 1
     # One that was replaced has been done, or has failed, before.
     ends = {call.task: call.state for call in view.calls if call.state in {"done", "failed"}}
     for number, names in enumerate(parts):
@@ -175,7 +181,8 @@ def _shards(held: dict[int, Holder], parts: list[frozenset[str]], view: RunView)
         holder = held.get(number)
         agent, epoch = (holder.agent, holder.epoch) if holder is not None else ("", 0)
         waiting = states["waiting"] + states["interrupted"]
-        yield ShardSeen(number, agent, epoch, len(names), states["done"], states["failed"], out[number], waiting)
+        done, failed, asked = states["done"], states["failed"], dict(elsewhere.get(number, {}))
+        yield ShardSeen(number, agent, epoch, len(names), done, failed, out[number], waiting, asked)
 
 
 def who_goes_on(store: Store, record: RunRecord, workflow: Workflow, agents: Iterable[AgentSeen]) -> list[str]:

@@ -83,7 +83,7 @@ function paintCall(context, run, call, y, view, palette, ground) {
     const [from, to] = [placeOf(view, starts[at]), placeOf(view, starts[at + 1])];
     context.fillRect(from, top, Math.max(1, to - from - 2), high);
   }
-  const words = [seconds(end - call.began), ...(call.attempts > 1 ? [`${call.attempts} attempts`] : []), ...(call.state === "failed" ? ["failed"] : [])];
+  const words = [seconds(end - call.began), ...(call.agent ? [`at ${call.agent}`] : []), ...(call.attempts > 1 ? [`${call.attempts} attempts`] : []), ...(call.state === "failed" ? ["failed"] : [])];
   context.font = `11px ${palette.sans}`;
   context.fillStyle = palette["text-soft"];
   const text = words.join(" · ");

@@ -18,7 +18,7 @@ export function follow(name) {
     /** Each with `name`, `service`, `number`, `state`, `calls` (numbers of calls); `isInner` inside a sub-workflow. */
     tasks: [],
     byName: new Map(),
-    /** Each with `task`, `key`, `began`, `ended`, `state`, `tries`, `attempts`, `text`, `shard`; seconds. */
+    /** Each with `task`, `key`, `began`, `ended`, `state`, `tries`, `attempts`, `text`, `shard`, `agent` (if another one has the shard); seconds. */
     calls: [],
     adaptations: [],
     openings: [],
@@ -68,6 +68,7 @@ export function follow(name) {
     call.attempts = message.a ?? 1;
     call.text = message.m ?? "";
     call.shard = message.p ?? 0;
+    call.agent = message.w ?? "";
     if (isNew) {
       run.calls[message.n] = call;
       run.tasks[message.t].calls.push(message.n);
