@@ -61,7 +61,7 @@ def test_a_file_that_serves(tmp_path: Path) -> None:
         store.put("runs/one", b"")
     found = _store(tmp_path / "store.db", 0)
     assert found["state"] == "there"
-    assert "readable and writable, a file, format 2" in found["says"]
+    assert "readable and writable, a file, format 3" in found["says"]
     with open_store(str(tmp_path / "store.db")) as store:
         assert store.keys("doctor/") == {}
 
