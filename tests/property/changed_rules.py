@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from solvent.runs import embedded as running
 from solvent.runs.embedded import run_workflow
-from solvent.runs.functions import HOST
+from solvent.runs.functions import HOST_FUNCTIONS
 from solvent.workflows import translate as concrete
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def changed_rules(file: str, old: str, new: str) -> Iterator[None]:
         assert name != file or text.count(old) == 1
         return text.replace(old, new) if name == file else text
 
-    functions = concrete.workflow_functions(**HOST)
+    functions = concrete.workflow_functions(**HOST_FUNCTIONS)
     with patch.object(concrete, "_text_of", text_of), patch.object(running, "FUNCTIONS", functions):
         yield
 

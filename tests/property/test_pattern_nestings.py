@@ -14,7 +14,7 @@ from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 from solvent.runs import embedded as running
-from solvent.runs.functions import HOST
+from solvent.runs.functions import HOST_FUNCTIONS
 from solvent.workflows import translate as concrete
 from solvent.workflows.checks import check
 from solvent.workflows.formats.files import load_text, write
@@ -110,7 +110,7 @@ def _changed(old: str, new: str) -> Iterator[None]:
     """Let workflows run by a library in which a piece of text is another wherever it stands."""
     known = concrete._text_of
     assert old in known("patterns")
-    functions = concrete.workflow_functions(**HOST)
+    functions = concrete.workflow_functions(**HOST_FUNCTIONS)
     with (
         patch.object(concrete, "_text_of", lambda name: known(name).replace(old, new)),
         patch.object(running, "FUNCTIONS", functions),

@@ -1,6 +1,6 @@
 """Runs a workflow in this process: its molecules react here, its services are called in threads or processes.
 
-It is the owner of a host (see `host`) with one execution, and of what an agent has no use for: limits, Ctrl-C, signals
+It is the owner of turns (see `turns`) with one execution, and of what an agent has no use for: limits, Ctrl-C, signals
 that come at a time, and the report. Where the run is recorded, a commit takes longer than a task's reactions: all
 answers that have come meanwhile are noted together. And only calls that can run soon are noted and made: of the others
 nothing is written, so whoever resumes the run knows that they were never begun.
@@ -28,11 +28,11 @@ from solvent.runs.call_queue import CallQueue
 from solvent.runs.calls import Answer
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS, bound
-from solvent.runs.host import Host
 from solvent.runs.journal import MemoryJournal
 from solvent.runs.kinds import MAKERS
 from solvent.runs.report import stopped_states
 from solvent.runs.resources import lender_of, while_lending
+from solvent.runs.turns import Turns
 from solvent.services import Caller
 from solvent.services.threads import is_before
 from solvent.workflows.formats.python.import_guard import refuse_run_while_importing
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from solvent.engine.reaction import Reaction
     from solvent.lang.solution import Solution
     from solvent.runs.calls import Again
-    from solvent.runs.host import Touched
     from solvent.runs.journal import Journal
     from solvent.runs.report import Event, Report
     from solvent.runs.signals import Signal
+    from solvent.runs.turns import Touched
     from solvent.services import Processes
     from solvent.services.observer import CallObserver
     from solvent.workflows.model import Workflow
@@ -89,7 +89,7 @@ class EmbeddedRun:
             concrete = concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
         else:
             concrete = foreign(workflow, solution)
-        self._host = Host(self)
+        self._turns = Turns(self)
         self.execution = Execution(
             concrete,
             answers=self,
@@ -176,7 +176,7 @@ class EmbeddedRun:
 
     def _go_on(self) -> None:
         """Take turns until the run is over; others may take some."""
-        came = self._host.came
+        came = self._turns.came
         with self._turn:
             self._do()
         while not self._is_over:
@@ -226,16 +226,16 @@ class EmbeddedRun:
                 return 0
             seconds = min(left, seconds)
         # Calls that wait for room may have it by now.
-        if self._host.take(0, {}) or execution.calls.waiting:
+        if self._turns.take(0, {}) or execution.calls.waiting:
             self._do()
-        return seconds if self._host.came.empty() else 0
+        return seconds if self._turns.came.empty() else 0
 
     def _do(self) -> None:
         """Do what follows from what was taken."""
         execution = self.execution
-        self._host.do({execution: None})
+        self._turns.do({execution: None})
         while not self._may_go_on() and self._hear():
-            self._host.do({execution: None})
+            self._turns.do({execution: None})
         self._is_over = not self._may_go_on()
 
     def _may_go_on(self) -> bool:
@@ -267,13 +267,13 @@ class EmbeddedRun:
     def put(self, answer: Answer | Again) -> None:
         """Take the answer of a call, from any thread."""
         if is_before(self._after):
-            self._host.came.leave(answer)
+            self._turns.came.leave(answer)
         else:
-            self._host.came.put(answer)
+            self._turns.came.put(answer)
 
     def _go_on_after_call(self) -> None:
         """Take turns in a worker thread whose call has ended, unless another thread has its turn: that one goes on."""
-        came, turn = self._host.came, self._turn
+        came, turn = self._turns.came, self._turn
         while not came.empty() and turn.acquire(blocking=False):
             try:
                 if self._is_over:
@@ -289,10 +289,10 @@ class EmbeddedRun:
                 return
 
     def _take_answers(self) -> None:
-        if self._host.take(0, {}):
+        if self._turns.take(0, {}):
             self._do()
 
-    # --- What the host asks.
+    # --- What its turns ask.
 
     def receive(self, item: Answer | Again, _: Touched) -> None:
         """Take the answer of a call."""
@@ -365,8 +365,8 @@ class EmbeddedRun:
         """Keep the answers that have come and were not taken any more; end the calls that are out."""
         problem: StoreError | None = None
         execution = self.execution
-        while not self._host.came.empty():
-            came = self._host.came.get()
+        while not self._turns.came.empty():
+            came = self._turns.came.get()
             if not isinstance(came, Answer) or (came.failure is not None and came.failure.kind == "CANCELLED"):
                 continue
             if came.call is execution.calls.awaited or came.call not in execution.calls.out:

@@ -28,7 +28,7 @@ from solvent.lang.molecule import List, Molecule, Symbol, order_key
 from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
 from solvent.runs.conditions import Chooser, judge_of
-from solvent.runs.functions import HOST, current
+from solvent.runs.functions import HOST_FUNCTIONS, current
 from solvent.runs.stuck import waiting_in
 from solvent.services.failure import cause_of
 from solvent.services.python import function_of, is_asynchronous
@@ -398,7 +398,7 @@ def _concerns(alternative: Molecule, kind: Molecule, _kinds: Molecule) -> bool:
 
 
 _EXPLORED = workflow_functions(
-    **{**HOST, "invoke": _called("invoke"), "invoke_each": _called("invoke_each")},
+    **{**HOST_FUNCTIONS, "invoke": _called("invoke"), "invoke_each": _called("invoke_each")},
     concerns=_concerns,
     applies=concerns,
 )

@@ -110,7 +110,7 @@ def _told(task: Molecule, said: Molecule) -> Molecule:
 current = threading.local()
 """The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here."""
 
-HOST: dict[str, Callable[..., Any]] = {
+HOST_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "invoke": invoke,
     "invoke_each": invoke_each,
     "call": call,
@@ -129,7 +129,7 @@ HOST: dict[str, Callable[..., Any]] = {
 }
 """What the rules ask, by the names they use."""
 
-FUNCTIONS = workflow_functions(**HOST)
+FUNCTIONS = workflow_functions(**HOST_FUNCTIONS)
 """All that the rules of a concrete workflow call; only an `Execution` can run them."""
 
 
@@ -149,4 +149,4 @@ class bound:  # noqa: N801 - used as a function; this is on the path of every an
         current.run = self._before
 
 
-__all__ = ["FUNCTIONS", "HOST", "Request", "bound", "current", "invoke", "invoke_each"]
+__all__ = ["FUNCTIONS", "HOST_FUNCTIONS", "Request", "bound", "current", "invoke", "invoke_each"]

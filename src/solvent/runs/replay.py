@@ -12,11 +12,11 @@ from solvent.runs.closed_shards import merged, wanted_of
 from solvent.runs.events import MessagesReceived
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
-from solvent.runs.host import Inbox
 from solvent.runs.journal import MAX_READ, StoredJournal
 from solvent.runs.kept import MemoryBlobs
 from solvent.runs.messages import Mailbox, dealt
 from solvent.runs.registry import inputs_of, journal_of, messages_of, shards_of, signals_of
+from solvent.runs.turns import Inbox
 from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:

@@ -45,7 +45,6 @@ from solvent.runs.events import (
 )
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
-from solvent.runs.host import Inbox
 from solvent.runs.journal import MAX_READ, MemoryJournal, is_input, name_in
 from solvent.runs.messages import Mailbox, dealt
 from solvent.runs.registry import (
@@ -61,6 +60,7 @@ from solvent.runs.registry import (
     tell_agents,
 )
 from solvent.runs.report import said_counts
+from solvent.runs.turns import Inbox
 from solvent.store import Append, Record
 from solvent.values import codec
 from solvent.workflows.forms import forms_of

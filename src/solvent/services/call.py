@@ -367,7 +367,7 @@ class Call:
             self._forget(self)
 
 
-class Host(Protocol):
+class Facilities(Protocol):
     """The part of a `Caller` that the kinds of services use."""
 
     folder: Path | None
@@ -385,4 +385,4 @@ def _no_function(*_arguments: Any, **_keywords: Any) -> None:
     raise AssertionError("an attempt gets its function before it runs in a thread")
 
 
-__all__ = ["Attempt", "Call", "Host", "cancelled_failure"]
+__all__ = ["Attempt", "Call", "Facilities", "cancelled_failure"]

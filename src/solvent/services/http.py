@@ -35,7 +35,7 @@ from solvent.workflows.value_checks import refuse_options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.services.call import Attempt, Host
+    from solvent.services.call import Attempt, Facilities
     from solvent.services.http_client import Answer
     from solvent.workflows.model import Service
 
@@ -46,7 +46,7 @@ _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 _WITHOUT_BODY = {"GET", "HEAD", "DELETE", "OPTIONS"}
 
 
-def make_http(service: Service, caller: Host) -> Callable[[Attempt], None]:
+def make_http(service: Service, caller: Facilities) -> Callable[[Attempt], None]:
     """Return the launch of an HTTP call."""
     _check(service)
     try:

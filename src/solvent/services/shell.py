@@ -54,7 +54,7 @@ from solvent.workflows.value_checks import refuse_options
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from solvent.services.call import Attempt, Host
+    from solvent.services.call import Attempt, Facilities
     from solvent.services.clock import Clock
     from solvent.workflows.model import Service
 
@@ -292,7 +292,7 @@ _OPTIONS = {"result", "stdin", "cwd", "env", "max_output"}
 _RESULTS = ("stdout", "json", "lines", "exit")
 
 
-def make_shell(service: Service, caller: Host) -> Callable[[Attempt], None]:
+def make_shell(service: Service, caller: Facilities) -> Callable[[Attempt], None]:
     """Return the launch of a shell command; each running command takes a worker thread."""
     _check(service)
     threads = caller.threads
@@ -338,7 +338,7 @@ def _check(service: Service) -> None:
 class _Run:
     """One run of a command."""
 
-    def __init__(self, service: Service, attempt: Attempt, caller: Host) -> None:
+    def __init__(self, service: Service, attempt: Attempt, caller: Facilities) -> None:
         options = service.options
         self._attempt = attempt
         self._threads = caller.threads

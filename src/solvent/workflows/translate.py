@@ -106,9 +106,9 @@ def concretise(
 
 
 def workflow_functions(**host: Callable[..., Any]) -> Functions:
-    """Return the functions that the rules call; the host brings those in `_HOST`."""
+    """Return the functions that the rules call; a run brings those in `_HOST_FUNCTIONS`."""
     functions = Functions()
-    for name, call in {**FUNCTIONS, **_HOST, **host}.items():
+    for name, call in {**FUNCTIONS, **_HOST_FUNCTIONS, **host}.items():
         functions.register(call, name, is_raw=True)
     return functions
 
@@ -117,7 +117,7 @@ def _nobody(*_: Molecule) -> Molecule:
     raise WorkflowProblem("W134", "this workflow was made concrete to be shown, not to be run")
 
 
-_HOST = dict.fromkeys(
+_HOST_FUNCTIONS = dict.fromkeys(
     ("invoke", "invoke_each", "call", "adapted", "called_off", "rejected", "rejecting", "chosen", "skipped", "routed",
      "rounds", "holds", "ended", "parts_off", "told"),
     _nobody,

@@ -18,7 +18,7 @@ from solvent.lang.printer import print_molecule as written
 from solvent.lang.solution import Solution
 from solvent.runs.conditions import Chooser
 from solvent.runs.exploration import gated
-from solvent.runs.functions import HOST, current
+from solvent.runs.functions import HOST_FUNCTIONS, current
 from solvent.services.python import function_of
 from solvent.workflows.formats.files import load_text
 from solvent.workflows.rule_functions import molecule_of, value_of
@@ -245,7 +245,7 @@ class Program:
         self.chooser = Chooser(workflow, FOLDER)
         self._names = {task_symbol(task.name): task.name for task in workflow.tasks}
         services = {one.name: function_of(one, FOLDER) for one in workflow.services}
-        functions = workflow_functions(**{**HOST, "invoke": _answering(services)})
+        functions = workflow_functions(**{**HOST_FUNCTIONS, "invoke": _answering(services)})
         # The paper's services all join and pass on by themselves.
         self.solution = concretise(gated(workflow), None, functions=functions, folder=FOLDER).solution
         current.run = self

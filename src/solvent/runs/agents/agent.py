@@ -33,7 +33,6 @@ from solvent.runs.agents.store_outage import Troubles
 from solvent.runs.agents.termination import IDLE_SECONDS, Endings
 from solvent.runs.call_queue import UNKNOWN_SECONDS
 from solvent.runs.holders import damaged_lease
-from solvent.runs.host import Host
 from solvent.runs.messages import dealt
 from solvent.runs.registry import (
     FINISHED,
@@ -48,6 +47,7 @@ from solvent.runs.registry import (
     place_from,
     run_at,
 )
+from solvent.runs.turns import Turns
 from solvent.services.admission import Gates
 from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from solvent.runs.agents.log import Observe, Told
     from solvent.runs.calls import Again, Answer
     from solvent.runs.execution import Execution
-    from solvent.runs.host import Touched
+    from solvent.runs.turns import Touched
     from solvent.store import Record, Store, Watch
     from solvent.store.heartbeat import HeartbeatProcess
 
@@ -109,8 +109,8 @@ class Agent:
         self._heartbeat = Heartbeat(store, name, ttl=ttl, about=about_this(offers, self._token), process=heartbeat)
         self._shares = Shares(store, name, ttl)
         self._writer = JournalWriter(store, is_away)
-        self._turns = Host(self)
-        self._host = partial(
+        self._turns = Turns(self)
+        self._host_run = partial(
             HostedRun, store, name, jobs=jobs, may_begin=self._may_act, gates=self._gates,
             token=self._token, heartbeats=self._shares.heartbeats, put=self._turns.came.put,
         )  # fmt: skip
@@ -372,7 +372,7 @@ class Agent:
             if run in self.runs:
                 # A version that has ended, which nobody has said yet.
                 self._end(self.runs[run])
-            self.runs[run] = hosted = self._host(record, self._offers, observer=self._observe(record))
+            self.runs[run] = hosted = self._host_run(record, self._offers, observer=self._observe(record))
             if hosted.missing:
                 self._tell.missing(run, hosted.missing)
 

@@ -42,7 +42,7 @@ _SSH_FAILED = 255
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:%@-]*")
 
 
-class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AgentHost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A machine, and how agents are started there."""
 
     address: str
@@ -73,7 +73,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Hosts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a file of hosts says."""
 
-    hosts: list[Host]
+    hosts: list[AgentHost]
     store: str = ""
     services: list[str] | str = []
     ttl: float | None = None
@@ -82,7 +82,7 @@ class Hosts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Answer(msgspec.Struct, frozen=True):
     """What came of starting agents on a host: their processes there, or what is wrong."""
 
-    host: Host
+    host: AgentHost
     processes: tuple[int, ...] = ()
     problem: str = ""
     #: What to do about it.
@@ -130,7 +130,7 @@ def _wrong(tree: Tree, path: str, said: str) -> AgentProblem:
     return AgentProblem("A108", f"{path}: {what}", span=tree.span(keys), hint=_SHOWN)
 
 
-def _check(path: str, host: Host) -> None:
+def _check(path: str, host: AgentHost) -> None:
     # A word that begins with a dash would be an option of `ssh`.
     for what in (host.address, host.user):
         if what and not _WORD.fullmatch(what):
@@ -151,7 +151,7 @@ def start_on_all(hosts: Hosts, url: str, *, more: tuple[str, ...] = ()) -> list[
         return list(pool.map(lambda host: start_on(host, url, more=more), hosts.hosts))
 
 
-def start_on(host: Host, url: str, *, more: tuple[str, ...] = ()) -> Answer:
+def start_on(host: AgentHost, url: str, *, more: tuple[str, ...] = ()) -> Answer:
     """Start the agents of a host."""
     code, out, errors = _over_ssh(host, _script(host, more), f"{url}\n")
     found = tuple(int(line) for line in out.split() if line.isdecimal())
@@ -161,7 +161,7 @@ def start_on(host: Host, url: str, *, more: tuple[str, ...] = ()) -> Answer:
     return Answer(host, found)
 
 
-def _what_to_do(host: Host, code: int) -> str:
+def _what_to_do(host: AgentHost, code: int) -> str:
     """Tell a connection that failed from a command that failed at its other end."""
     if code == _SSH_FAILED:
         port = f"-p {host.port} " if host.port else ""
@@ -169,7 +169,7 @@ def _what_to_do(host: Host, code: int) -> str:
     return "`folder`, `command`, `python` and `services` of the file must be right on that machine"
 
 
-def last_words(host: Host) -> str:
+def last_words(host: AgentHost) -> str:
     """Return the last error that the agents of a host wrote, or else their last line."""
     folder = f"cd {_folder(host)} && " if host.folder else ""
     script = f"{folder}tail -q -n {_MAX_LINES} $(ls -t {LOGS}/agent-{shlex.quote(host.label)}-*.log | head -n 1)"
@@ -178,7 +178,7 @@ def last_words(host: Host) -> str:
     return next((line for line in reversed(lines) if line.startswith("error[")), lines[-1] if lines else "").strip()
 
 
-def _script(host: Host, more: tuple[str, ...]) -> str:
+def _script(host: AgentHost, more: tuple[str, ...]) -> str:
     """Give what the shell of a host does: take the address, start agents that go on without it, tell their numbers."""
     command = f"{shlex.quote(host.python)} -P -m solvent" if host.python else host.command
     words = ["agent", "--services", *host.services, "--name", host.label, *more]
@@ -195,18 +195,18 @@ def _script(host: Host, more: tuple[str, ...]) -> str:
     )
 
 
-def _folder(host: Host) -> str:
+def _folder(host: AgentHost) -> str:
     """Give a folder as the shell reads it; `~` is the user's home there."""
     if host.folder == "~" or host.folder.startswith("~/"):
         return '"$HOME"' + shlex.quote(host.folder[1:])
     return shlex.quote(host.folder)
 
 
-def _whom(host: Host) -> str:
+def _whom(host: AgentHost) -> str:
     return f"{host.user}@{host.address}" if host.user else host.address
 
 
-def _over_ssh(host: Host, script: str, given: str) -> tuple[int, str, str]:
+def _over_ssh(host: AgentHost, script: str, given: str) -> tuple[int, str, str]:
     port: list[Any] = ["-p", str(host.port)] if host.port else []
     words = [*SSH, *port, "--", _whom(host), f"sh -c {shlex.quote(script)}"]
     try:
@@ -220,4 +220,4 @@ def _over_ssh(host: Host, script: str, given: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-__all__ = ["Answer", "Host", "Hosts", "last_words", "read_hosts", "start_on", "start_on_all"]
+__all__ = ["AgentHost", "Answer", "Hosts", "last_words", "read_hosts", "start_on", "start_on_all"]

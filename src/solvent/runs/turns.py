@@ -88,7 +88,7 @@ class Inbox(Generic[Item]):
         return len(self._items)
 
 
-class Owner(Protocol):
+class TurnOwner(Protocol):
     """Whose turns they are."""
 
     def here(self, touched: Touched, /) -> Touched:
@@ -113,10 +113,10 @@ class Owner(Protocol):
         """Hear that something went wrong at an execution."""
 
 
-class Host:
+class Turns:
     """Drives executions, in one thread; what has come for them is in `came`."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: TurnOwner) -> None:
         self.came: Inbox[Any] = Inbox()
         self._owner = owner
 
@@ -163,4 +163,4 @@ class Host:
             touched[execution] = None
 
 
-__all__ = ["Host", "Inbox", "Owner", "Touched"]
+__all__ = ["Inbox", "Touched", "TurnOwner", "Turns"]
