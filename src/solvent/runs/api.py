@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from solvent.errors import Misuse, RecordProblem
 from solvent.hocl.process_settings import interruptible
 from solvent.runs.report import succeeded
-from solvent.runs.run_handle import HostedRun, Run, executed
+from solvent.runs.run_handle import BackgroundRun, Run, executed
 from solvent.runs.store_address import address_of, open_existing
 from solvent.workflows.checks import check as problems_of
 from solvent.workflows.model import Workflow
@@ -363,11 +363,11 @@ def _submitted(plan: _Plan, store: StoreAddress, name: str | None, agents: int |
     opened = open_store(url, is_durable=folder is None)
     try:
         if agents is None:
-            hosted = _hosted(_held(opened, plan, name), plan)
+            background = _in_background(_held(opened, plan, name), plan)
             return Run(
                 opened,
-                hosted.name,
-                hosted=hosted,
+                background.name,
+                background=background,
                 folder=folder,
                 resume=_resuming(url, plan),
                 workflow_for=_workflow_for_agents,
@@ -386,7 +386,7 @@ def _submitted(plan: _Plan, store: StoreAddress, name: str | None, agents: int |
     return run
 
 
-def _hosted(held: RecordedRun, plan: _Plan) -> HostedRun:
+def _in_background(held: RecordedRun, plan: _Plan) -> BackgroundRun:
     stop = Flag()
     try:
         embedded = held.embed(plan.workflow, plan.inputs, **plan.embedding(stop))
@@ -394,7 +394,7 @@ def _hosted(held: RecordedRun, plan: _Plan) -> HostedRun:
     except BaseException as error:
         held.give_up(error)
         raise
-    return HostedRun(held, embedded, stop, plan.returns).start()
+    return BackgroundRun(held, embedded, stop, plan.returns).start()
 
 
 def _given_to_agents(store: Store, plan: _Plan, name: str | None) -> RunRecord:
@@ -460,7 +460,7 @@ def _file_of(flow: object) -> str:
     return f"{path.absolute()}:{name}"
 
 
-def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[HostedRun | None, LocalAgents | None, str]]:
+def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun | None, LocalAgents | None, str]]:
     """Return what continues a run in a store, whose plan is known or not."""
 
     def resume(  # noqa: PLR0917 - what a user can ask for
@@ -470,7 +470,7 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[HostedRun | N
         since: str | None,
         agents: int | None,
         take_over: bool,  # noqa: FBT001
-    ) -> tuple[HostedRun | None, LocalAgents | None, str]:
+    ) -> tuple[BackgroundRun | None, LocalAgents | None, str]:
         from solvent.runs.agents.submission import hand_to_agents
         from solvent.runs.continuation import next_version
         from solvent.runs.recorded_run import resume as resumed
@@ -513,7 +513,7 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[HostedRun | N
             folder=known.folder or (Path(folder) if folder else None),
             own={**known.own, "processes": known.own["processes"] or record.options.processes},
         )
-        return _hosted(resumed(store, record, takes_over=take_over), known), None, record.run
+        return _in_background(resumed(store, record, takes_over=take_over), known), None, record.run
 
     return resume
 

@@ -172,13 +172,13 @@ def explore_workflow(
     )
     _refuse_alternatives(workflow)
     explorer = _Explorer(workflow, services if services is not None else _functions(workflow, folder), folder)
-    before = getattr(current, "run", None)
-    current.run = explorer
+    before = getattr(current, "execution", None)
+    current.execution = explorer
     try:
         with deep_stack():
             return _explore(explorer, inputs, signals, max_states, should_stop, into=into)
     finally:
-        current.run = before
+        current.execution = before
 
 
 def gated(workflow: Workflow) -> Workflow:
@@ -389,7 +389,7 @@ def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _called(name: str) -> Callable[..., Molecule]:
-    return lambda *arguments: getattr(current.run, name)(*arguments)  # noqa: PLW0108 - the run is found when it is called
+    return lambda *arguments: getattr(current.execution, name)(*arguments)  # noqa: PLW0108 - found when it is called
 
 
 def _concerns(alternative: Molecule, kind: Molecule, _kinds: Molecule) -> bool:

@@ -54,61 +54,61 @@ async def invoke_each(task: Molecule, service: Molecule, index: Molecule, argume
 
 
 def _adapted(alternative: Molecule, task: Molecule, kind: Molecule, what: Molecule) -> Molecule:
-    current.run.note_adaptation(alternative, task, kind, what)
+    current.execution.note_adaptation(alternative, task, kind, what)
     return True
 
 
 def _called_off(task: Molecule, number: Molecule) -> Molecule:
-    current.run.call_off(task, number)
+    current.execution.call_off(task, number)
     return number
 
 
 def _parts_off(task: Molecule, case: Molecule) -> Molecule:
-    current.run.call_off_parts(task, case)
+    current.execution.call_off_parts(task, case)
     return case
 
 
 def _chosen(*choice: Molecule) -> Molecule:
-    return current.run.chooser.chosen(current.run.name_of(choice[0]), choice)
+    return current.execution.chooser.chosen(current.execution.name_of(choice[0]), choice)
 
 
 def _skipped(*choice: Molecule) -> Molecule:
-    return current.run.chooser.skipped(current.run.name_of(choice[0]), choice)
+    return current.execution.chooser.skipped(current.execution.name_of(choice[0]), choice)
 
 
 def _routed(*choice: Molecule) -> Molecule:
-    return current.run.chooser.routed(current.run.name_of(choice[0]), choice)
+    return current.execution.chooser.routed(current.execution.name_of(choice[0]), choice)
 
 
 def _rounds(*choice: Molecule) -> Molecule:
     *choice_of, number = choice
-    return current.run.chooser.rounds(current.run.name_of(choice[0]), tuple(choice_of), number)
+    return current.execution.chooser.rounds(current.execution.name_of(choice[0]), tuple(choice_of), number)
 
 
 def _holds(task: Molecule, text: Molecule, result: Molecule) -> bool:
-    return bool(current.run.chooser.holds(current.run.name_of(task), text, result))
+    return bool(current.execution.chooser.holds(current.execution.name_of(task), text, result))
 
 
 def _ended(task: Molecule, how: Molecule) -> Molecule:
-    current.run.end(task, how)
+    current.execution.end(task, how)
     return how
 
 
 def _rejecting(task: Molecule, judges: Molecule, result: Molecule) -> Molecule:
-    return List(current.run.rejecting(task, judges, result))
+    return List(current.execution.rejecting(task, judges, result))
 
 
 def _rejected(task: Molecule, judges: Molecule, result: Molecule) -> bool:
-    return bool(current.run.rejecting(task, judges, result))
+    return bool(current.execution.rejecting(task, judges, result))
 
 
 def _told(task: Molecule, said: Molecule) -> Molecule:
-    current.run.tell(task, said)
+    current.execution.tell(task, said)
     return task
 
 
 current = threading.local()
-"""The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here."""
+"""Its `execution` is whose molecules react in this thread: rules are compiled once for all, and find theirs here."""
 
 HOST_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "invoke": invoke,
@@ -134,19 +134,19 @@ FUNCTIONS = workflow_functions(**HOST_FUNCTIONS)
 
 
 class bound:  # noqa: N801 - used as a function; this is on the path of every answer, and a generator costs more
-    """Let rules that react in this thread ask `run`."""
+    """Let rules that react in this thread ask `execution`."""
 
-    __slots__ = ("_before", "_run")
+    __slots__ = ("_before", "_execution")
 
-    def __init__(self, run: object) -> None:
-        self._run = run
+    def __init__(self, execution: object) -> None:
+        self._execution = execution
 
     def __enter__(self) -> None:
-        self._before = getattr(current, "run", None)
-        current.run = self._run
+        self._before = getattr(current, "execution", None)
+        current.execution = self._execution
 
     def __exit__(self, *_: object) -> None:
-        current.run = self._before
+        current.execution = self._before
 
 
 __all__ = ["FUNCTIONS", "HOST_FUNCTIONS", "Request", "bound", "current", "invoke", "invoke_each"]

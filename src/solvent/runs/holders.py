@@ -168,8 +168,8 @@ def _started_by_ps(process: int) -> str | None:
     return found.stdout.strip() or None
 
 
-class HostedShard:
-    """A shard of a recorded run that this process has; for one thread."""
+class ShardLease:
+    """The lease of a shard that this process has, and the journal that it writes in the epoch of it; for one thread."""
 
     def __init__(self, store: Store, record: RunRecord, number: int, agent: str) -> None:
         self.journal = StoredJournal(store, journal_of(record.place, number), agent, version=record.version)
@@ -271,7 +271,7 @@ class Stopper:
 __all__ = [
     "STOPS",
     "Holder",
-    "HostedShard",
+    "ShardLease",
     "Stopper",
     "agent_name",
     "ask_to_stop",

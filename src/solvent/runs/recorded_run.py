@@ -24,7 +24,7 @@ from solvent.runs.closed_shards import closed_run
 from solvent.runs.events import Ended
 from solvent.runs.holders import (
     Holder,
-    HostedShard,
+    ShardLease,
     Stopper,
     agent_name,
     damaged_lease,
@@ -82,7 +82,7 @@ class RecordedRun:
         self._takes_over = takes_over
         self._is_named = False
         self._agent = agent_name(f"{this_process().host}-{this_process().process}")
-        self._shard = HostedShard(store, record, 0, self._agent)
+        self._shard = ShardLease(store, record, 0, self._agent)
         self._revision = 0
         self._must_stop = threading.Event()
         self._signals: SignalReader | None = None
@@ -103,7 +103,7 @@ class RecordedRun:
 
     def _rename(self, name: str) -> None:
         self.record = msgspec.structs.replace(self.record, run=name)
-        self._shard = HostedShard(self.store, self.record, 0, self._agent)
+        self._shard = ShardLease(self.store, self.record, 0, self._agent)
 
     def embed(
         self,
@@ -273,7 +273,7 @@ def held_still(store: Store, record: RunRecord, *, takes_over: bool = False) -> 
     """Have a run that one process was running, and has left: nothing happens in it while in this context."""
     refuse_to_continue(store, record, takes_over=takes_over)
     name = agent_name(f"{this_process().host}-{this_process().process}")
-    shard = HostedShard(store, record, 0, name)
+    shard = ShardLease(store, record, 0, name)
     with Heartbeat(store, name, about={"process": msgspec.to_builtins(this_process())}):
         if not shard.take(SeenDead(store, takes_over=takes_over)):
             said = f"another process goes on with the run `{record.run}`"

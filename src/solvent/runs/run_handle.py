@@ -73,7 +73,7 @@ class Status(NamedTuple):
     """How often each task was called."""
 
 
-class HostedRun:
+class BackgroundRun:
     """A run that this process executes, in a thread of its own."""
 
     def __init__(self, held: RecordedRun, run: EmbeddedRun, stop: Flag, returns: str) -> None:
@@ -147,16 +147,16 @@ class Run:
         store: Store,
         name: str,
         *,
-        hosted: HostedRun | None = None,
+        background: BackgroundRun | None = None,
         agents: LocalAgents | None = None,
         folder: TemporaryDirectory[str] | None = None,
-        resume: Callable[..., tuple[HostedRun | None, LocalAgents | None, str]] | None = None,
+        resume: Callable[..., tuple[BackgroundRun | None, LocalAgents | None, str]] | None = None,
         workflow_for: Callable[[Any], Workflow] | None = None,
     ) -> None:
         self.name = name
         """Its name, by which `attach` and the command line find it."""
         self._store = store
-        self._hosted = hosted
+        self._background = background
         self._agents = agents
         self._folder = folder
         #: Who is told of events while it is waited for, and the type that its function returns; see `value_of`.
@@ -191,8 +191,8 @@ class Run:
 
     def report(self) -> Report:
         """Return its report; of a run that has not ended, what is known by now."""
-        if self._hosted is not None and self._hosted.report is not None:
-            return self._hosted.report
+        if self._background is not None and self._background.report is not None:
+            return self._background.report
         record = self._record()
         workflow = self._workflow(record)
         report = ended_report(self._store, record, workflow, view_of(self._store, record))
@@ -223,15 +223,15 @@ class Run:
         return self._ended(stop, check=check)
 
     def _ended(self, stop: Flag, *, check: bool) -> Report:
-        hosted = self._hosted
-        if hosted is not None:
+        background = self._background
+        if background is not None:
             if stop.is_set():
-                hosted.stop.set()
-            hosted.join()
-            if hosted.error is not None:
-                raise hosted.error
-            assert hosted.report is not None
-            return succeeded(hosted.report, hosted.errors) if check else hosted.report
+                background.stop.set()
+            background.join()
+            if background.error is not None:
+                raise background.error
+            assert background.report is not None
+            return succeeded(background.report, background.errors) if check else background.report
         self._stop()
         record = self._record()
         if not record.has_ended and not stop.is_set():
@@ -248,7 +248,7 @@ class Run:
         Raises as `wait` does, but not if the run fails.
         """
         yield from self._changes(Flag(), timeout)
-        if not self._record().has_ended and self._hosted is None:
+        if not self._record().has_ended and self._background is None:
             raise _left(self._record())
 
     def signal(self, name: str, value: Any = None, *, id: str = "") -> str:  # noqa: A002 - the word
@@ -265,7 +265,7 @@ class Run:
         Raises `TimeoutError` if that takes longer than `timeout` seconds. One that has ended stays as it is.
         """
         holder = cancel_run(self._store, self._record(), timeout, why="by `Run.cancel`")
-        if self._hosted is not None and not self._hosted.join(timeout):
+        if self._background is not None and not self._background.join(timeout):
             holder = this_process()
         if holder is not None:
             raise TimeoutError(f"{self.name} is cancelled; {holder} has not left it yet")
@@ -293,7 +293,7 @@ class Run:
         it, R406 if it cannot be resumed. If nothing is to be done, it stays as it is.
         """
         assert self._resume is not None
-        self._hosted, self._agents, self.name = self._resume(self, flow, retry_failed, since, agents, take_over)
+        self._background, self._agents, self.name = self._resume(self, flow, retry_failed, since, agents, take_over)
         return self
 
     def update(self, flow: Any = None, *, since: str | None = None, timeout: float = WAIT_UPDATE_SECONDS) -> str:
@@ -319,8 +319,8 @@ class Run:
 
     def close(self) -> None:
         """Let go of it: wait if this process executes it, else end the agents that were started here for it."""
-        if self._hosted is not None:
-            self._hosted.join()
+        if self._background is not None:
+            self._background.join()
         self._stop()
         self._store.close()
         if self._folder is not None:
@@ -341,8 +341,8 @@ class Run:
 
     def _stop(self) -> None:
         """End what was started here for it."""
-        if self._hosted is not None:
-            self._hosted.stop.set()
+        if self._background is not None:
+            self._background.stop.set()
         if self._agents is not None:
             self._agents.stop()
 
@@ -376,8 +376,8 @@ class Run:
         """Return whether nobody executes it any more."""
         if record.by_agents:
             return False
-        if self._hosted is not None:
-            return self._hosted.join(0)
+        if self._background is not None:
+            return self._background.join(0)
         return status_of(self._store, record) != "running"
 
 
@@ -444,4 +444,4 @@ def _left(record: RunRecord) -> RecordProblem:
     return RecordProblem("R411", said, hint=f"`run.resume(flow)` or `solvent resume {record.run}` continues it")
 
 
-__all__ = ["HostedRun", "Run", "Status", "cancel_run", "ended_report", "event_of", "executed"]
+__all__ = ["BackgroundRun", "Run", "Status", "cancel_run", "ended_report", "event_of", "executed"]

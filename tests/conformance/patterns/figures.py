@@ -248,7 +248,7 @@ class Program:
         functions = workflow_functions(**{**HOST_FUNCTIONS, "invoke": _answering(services)})
         # The paper's services all join and pass on by themselves.
         self.solution = concretise(gated(workflow), None, functions=functions, folder=FOLDER).solution
-        current.run = self
+        current.execution = self
 
     def name_of(self, task: Molecule) -> str:
         """Give the name of a task, which the rules ask for."""

@@ -16,7 +16,7 @@ from solvent.runs.agents.shards import MOVED, Standing
 from solvent.runs.closed_shards import wanted_of
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
-from solvent.runs.holders import HostedShard
+from solvent.runs.holders import ShardLease
 from solvent.runs.journal import MAX_READ
 from solvent.runs.kinds import MAKERS
 from solvent.runs.messages import Mailbox, dealt
@@ -109,7 +109,7 @@ class HostedRun:
         #: Shards that could not be opened here.
         self._refused = set[int]()
         #: Of the shards that were taken here.
-        self._shards: dict[int, HostedShard] = {}
+        self._shards: dict[int, ShardLease] = {}
         self._concretiser: Concretiser | None = None
         self._caller: Caller | None = None
         self.calls: CallQueue | None = None
@@ -152,7 +152,7 @@ class HostedRun:
         """Take a shard, if nobody has it or who has it is presumed dead, and be where that one was."""
         self.prepare()
         assert self.calls is not None
-        hosted = HostedShard(self._store, self.record, number, self._agent)
+        hosted = ShardLease(self._store, self.record, number, self._agent)
         if not hosted.take(heartbeats):
             return None
         self._shards[number], journal = hosted, hosted.journal

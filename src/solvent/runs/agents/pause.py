@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from solvent.errors import RecordProblem
-from solvent.runs.holders import HostedShard, agent_name, this_process
+from solvent.runs.holders import ShardLease, agent_name, this_process
 from solvent.runs.recorded_run import SeenDead
 from solvent.runs.registry import change, tell_agents
 from solvent.store.leases import Heartbeat, Heartbeats
@@ -45,7 +45,7 @@ def paused(store: Store, record: RunRecord, *, max_seconds: float) -> Iterator[R
         if held is None:
             said = f"`{record.run}` has ended, or is being updated by another process"
             raise RecordProblem("R412", said, hint=f"look at it: `solvent status {record.run}`")
-        shards: list[HostedShard] = []
+        shards: list[ShardLease] = []
         try:
             tell_agents(store, held)
             _take(store, held, name, shards, max_seconds)
@@ -67,14 +67,14 @@ def _taken(store: Store, one: RunRecord, record: RunRecord, name: str) -> RunRec
     return replace(one, updater=name)
 
 
-def _take(store: Store, record: RunRecord, name: str, shards: list[HostedShard], max_seconds: float) -> None:
+def _take(store: Store, record: RunRecord, name: str, shards: list[ShardLease], max_seconds: float) -> None:
     """Take all shards, as their agents leave them or are presumed dead."""
     heartbeats, until = Heartbeats(store, ttl=TTL, own=name), time.monotonic() + max_seconds
     todo = list(range(record.shards))
     while True:
         heartbeats.look()
         for number in list(todo):
-            shard = HostedShard(store, record, number, name)
+            shard = ShardLease(store, record, number, name)
             if shard.take(heartbeats):
                 shards.append(shard)
                 # Whoever had it before, and was only stopped, finds out.

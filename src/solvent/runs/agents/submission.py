@@ -11,7 +11,7 @@ from solvent.errors import AgentProblem, Conflict, Misuse, RecordProblem, Workfl
 from solvent.runs.agents.membership import SURE_PART_OF_TTL, has_a_part, marks_of, offered_apart, see_agents
 from solvent.runs.agents.shards import submit
 from solvent.runs.events import SignalReceived
-from solvent.runs.holders import HostedShard, agent_name
+from solvent.runs.holders import ShardLease, agent_name
 from solvent.runs.journal import read_journal
 from solvent.runs.recorded_run import SeenDead, refuse_to_continue
 from solvent.runs.registry import (
@@ -96,7 +96,7 @@ def hand_to_agents(store: Store, record: RunRecord, *, takes_over: bool = False)
     except AgentProblem as error:
         error.hint = without
         raise
-    shard = HostedShard(store, record, 0, agent_name("resume"))
+    shard = ShardLease(store, record, 0, agent_name("resume"))
     if not shard.take(SeenDead(store, takes_over=takes_over)):
         raise RecordProblem("R402", f"another process goes on with the run `{run}`", hint="nothing is lost")
     # From now on nobody has it who does not know that agents do; should this process die here, they wait a moment.
