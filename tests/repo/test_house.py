@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from fnmatch import fnmatch
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -181,3 +183,23 @@ def test_module_names_say_something() -> None:
     """No module of the sources has a name that would fit any other."""
     files = python_files("src", "lab")
     assert [name_in_project(file) for file in files if VAGUE_NAMES & {file.stem, file.parent.name}] == []
+
+
+def test_reading_orders_name_every_module() -> None:
+    """The "Reading order" of a package, if it has one, names all of its modules in backticks, and no others."""
+    wrong = list[str]()
+    for file in python_files("src"):
+        text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        _, found, order = text.partition("Reading order")
+        if file.stem != "__init__" or not found:
+            continue
+        modules = {one.stem for one in file.parent.glob("[!_]*.py")}
+        modules |= {one.parent.name for one in file.parent.glob("*/__init__.py")}
+        named = re.findall(r"`([a-z0-9_]+(?:/[a-z0-9_]+)*|[*]_[a-z]+)`", order.partition("\n\n")[0])
+        # One of another package has its path, and several of one kind a pattern.
+        paths = {one for one in named if "/" in one}
+        missing = {one for one in modules if not any(fnmatch(one, name) for name in named)}
+        unknown = {one for one in set(named) - paths if not any(fnmatch(module, one) for module in modules)}
+        unknown |= {one for one in paths if not (ROOT / "src" / "solvent" / f"{one}.py").exists()}
+        wrong += [f"{name_in_project(file)}: {one}" for one in sorted(missing | unknown)]
+    assert wrong == []

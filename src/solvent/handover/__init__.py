@@ -1,7 +1,9 @@
 """Spaces: processes that come and go hand data over to each other, each piece under a lock of its own.
 
-Reading order: place (what is given), contents (what is handed over), words (what is told of data); meeting, node;
-filling, keeping, access (the data on this host); cycle, resource (its lock); claiming, handle, space (what users have).
+Reading order: `place` (what is given), `contents` (what is handed over), `words` (what processes say of data);
+`meeting`, `peers`, `node`; `data` (a package: memory, and its way between hosts); `filling`, `finding`, `keeping`,
+`copying`, `access` (the data on this host); `admission`, `cycle`, `joining`, `resource` (its lock); `claiming`,
+`section`, `handle`, `space` (what users have); `threads`, `trouble`.
 """
 
 from solvent.handover.claiming import Mode

@@ -8,8 +8,8 @@
 >>> hocl.show(solution)
 '<9, max>'
 
-Reading order: process_settings, program, embedded, program_file; diagnostics, explanation, json_fields. Public names
-are imported when first used.
+Reading order: `process_settings`, `program`, `embedded`, `program_file`; `diagnostics`, `explanation`, `json_fields`.
+Public names are imported when first used.
 """
 
 from __future__ import annotations

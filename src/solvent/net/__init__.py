@@ -1,8 +1,9 @@
 """Runs machines for real: clocks, sockets and files.
 
-Reading order: host (one machine, its inbox and its effects); journal (what a crash must not take); transport (what
-the host asks of a network), inprocess, codec, handshake, incoming, outgoing, tls, tcp, nats_transport, meeting;
-addresses and serving (a node on the network); store (what outlives every process, also journals).
+Reading order: `host` (one machine, its inbox and its effects); `journal` (what a crash must not take); `transport`
+(what the host asks of a network), `inprocess`, `codec`, `handshake`, `incoming`, `outgoing`, `tls`, `tcp`, `meeting`;
+`addresses`, `ports` and `serving` (a node on the network); `private_folder`, `secrecy` and `status_files` (processes of
+one user); `readiness` (waiting for sockets); `direct` (hosts without an event loop).
 
 Names are imported when first used: the store alone (`solvent.store`), which every run is recorded in, needs none.
 """

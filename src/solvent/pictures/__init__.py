@@ -1,6 +1,7 @@
 """Pictures of graphs and timelines, as text, SVG, PNG and DOT. Pure; knows nothing of workflows or runs.
 
-Reading order: graph, layers, groups; text_width, terminal; shapes, geometry, then svg, png, dot; timeline, tables.
+Reading order: `graph`, `layers`, `groups`; `text_width`, `terminal`; `shapes`, `geometry`, then `svg`, `png`, `dot`;
+`timeline`, `tables`.
 """
 
 from solvent.pictures.dot import dot

@@ -11,7 +11,7 @@ loss of nodes as long as most members are there.
 >>> asyncio.run(main()) >= 0
 True
 
-Reading order: place (what is given), data, standstill, locking, saying, hearing, opening, node, ring.
+Reading order: `place` (what is given), `data`, `standstill`, `locking`, `saying`, `hearing`, `opening`, `node`, `ring`.
 """
 
 from solvent.ring.hearing import RingMessage

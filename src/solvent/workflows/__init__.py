@@ -2,8 +2,10 @@
 
 What workflows are written with in Python is offered by `solvent` itself: `from solvent import service, workflow`.
 
-Reading order: model, then `formats` (Python, YAML and JSON, HOCLflow, chemical services, WfFormat), checks (with what
-they ask: cycles, paths, soundness, and the modules in `_checks`), translate (with gates and the rules), diagram.
+Reading order: `model`; `formats` (Python, YAML and JSON, HOCLflow, chemical services, WfFormat) with `places` and
+`durations`; `checks` with `*_checks`, `cycles`, `soundness` and `doubts` (warnings); `paths` and `relations` (what
+follows from the graph); `forms`, `translate`, `gates`, `rules/*.hocl` (the molecules and rules of each form),
+`rule_functions`, `libraries` (rules of the user's own); `shards` (how agents divide a workflow); `diagram`.
 """
 
 __all__: list[str] = []

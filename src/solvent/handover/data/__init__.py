@@ -2,10 +2,11 @@
 
 Nothing here knows of locks. Somebody else decides who may write and who comes next, and carries a `Where` to it.
 
-Reading order: extents (which version each stretch has), locks, card (what all processes of a host know about a
-resource), draft (changes that nobody sees), memory (its bytes), arrays, kept (a copy of the version before), writing,
-redo and drafting (how a draft becomes a version), region; folder (who is alive, and what the dead left), segments,
-where; wire, dialling, server, fetch (between hosts); store (all of it, for one process).
+Reading order: `extents` (which version each stretch has), `locks`, `card` (what all processes of a host know about a
+resource), `draft` (changes that nobody sees), `memory` (its bytes), `arrays`, `kept` (a copy of the version before),
+`writing`, `redo` and `drafting` (how a draft becomes a version), `region`; `roll` (who is alive), `folder` (and what
+the dead left), `segments`, `opening`, `where`; `wire`, `dialling`, `server`, `fetch`, `offering` (between hosts);
+`store` (all of it, for one process).
 """
 
 from solvent.handover.data.extents import VOID

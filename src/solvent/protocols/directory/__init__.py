@@ -1,6 +1,6 @@
 """A directory of molecules by shape and ordered value, spread over the nodes by consistent hashing.
 
-Reading order: messages, keys, ring, shelf, slot, directory, invariants.
+Reading order: `messages`, `keys`, `ring`, `shelf`, `slot`, `directory`, `invariants`.
 """
 
 from solvent.protocols.directory.directory import Directory, DirectoryState, directory_node

@@ -1,6 +1,6 @@
 """Detection of inertia over many nodes: nobody is active, and nothing that could make anybody active is under way.
 
-Reading order: messages, detector, invariants.
+Reading order: `messages`, `detector`, `invariants`.
 """
 
 from solvent.protocols.inertia.detector import Detector, DetectorState, detector_node

@@ -1,6 +1,6 @@
 """Carries the messages of another machine without fail, over channels that lose, double and reorder, across crashes.
 
-Reading order: messages, line (one peer), state, linked, desk (a step in the making), invariants.
+Reading order: `messages`, `line` (one peer), `state`, `linked`, `desk` (a step in the making).
 """
 
 from solvent.protocols.link.linked import Linked

@@ -1,6 +1,6 @@
 """One node of a chemical program over many: capture, directory and detection of inertia as one machine.
 
-Reading order: messages, offers, words, node.
+Reading order: `messages`, `offers`, `words`, `node`.
 """
 
 from solvent.protocols.nodes.messages import Idle, Told, Working, message_type

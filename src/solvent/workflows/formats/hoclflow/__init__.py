@@ -34,7 +34,7 @@ A rule's condition is FAILED, TIMEOUT or REJECTED `in` the result, or any condit
 of it `ARRIVED : ALL`, and what came with a signal `SIGNALLED`. Constants are HOCL's atoms, lists and
 tuples; `NULL` is nothing, and `MAP : <"k" : 1>` a mapping.
 
-Reading order: values, bonds, reader, writer.
+Reading order: `values`, `bonds`, `reader`, `writer`.
 """
 
 from solvent.workflows.formats.hoclflow.reader import is_hoclflow, read
