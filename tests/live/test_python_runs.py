@@ -18,7 +18,7 @@ from solvent.errors import AgentProblem, Misuse, RecordProblem
 from solvent.runs.projection import CallChanged, Over
 
 if TYPE_CHECKING:
-    from solvent.runs.report import Event
+    from solvent.runs.report import TaskEvent
 
 PATIENCE = 200.0
 
@@ -298,7 +298,7 @@ def test_event_loop_goes_on_while_a_run_is_awaited(tmp_path: Path, store: str) -
     async def main() -> list[dict[str, Any]]:
         loop, counted = asyncio.get_running_loop(), asyncio.Semaphore(0)
 
-        def watch(event: Event) -> None:
+        def watch(event: TaskEvent) -> None:
             if event.kind == "done" and event.task == "count_call":
                 loop.call_soon_threadsafe(counted.release)
 

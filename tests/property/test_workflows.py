@@ -14,7 +14,7 @@ from tests.property.plain_workflows import disagreements
 from tests.property.workflows import Scenario, scenarios
 
 if TYPE_CHECKING:
-    from solvent.runs.report import Event
+    from solvent.runs.report import TaskEvent
 
 MAX_SECONDS = 200
 # No shrinking: what threads do differs from run to run, and hypothesis would search for minutes.
@@ -28,7 +28,7 @@ def complaints(scenario: Scenario, *, jobs: int = 2) -> list[str]:
     replaced: set[str] = set()
     found: list[str] = []
 
-    def watch(event: Event) -> None:
+    def watch(event: TaskEvent) -> None:
         if event.kind == "adapted":
             replaced.update(next(one for one in workflow.alternatives if one.name == event.text).replaced)
         elif event.kind == "started" and event.task in replaced:

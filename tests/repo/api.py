@@ -56,7 +56,7 @@ PAGES = [
         {
             "solvent.workflows.formats.python.callables": "ServiceFunction WorkflowFunction",
             "solvent.workflows.formats.python.declarations": "Limits",
-            "solvent.runs.report": "Report Event Failed Timing",
+            "solvent.runs.report": "Report TaskEvent Failed Timing",
             "solvent.runs.run_handle": "Run Status",
             "solvent.runs.inspection": "Checked Explored",
             "solvent.services.current_call": "CallIdentity",

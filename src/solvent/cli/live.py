@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.cli.log import Log
-    from solvent.runs.report import Event, Report
+    from solvent.runs.report import Report, TaskEvent
     from solvent.workflows.model import Workflow
 
 _MAX_TASKS = 40
@@ -51,7 +51,7 @@ class View:
     def __exit__(self, *_: object) -> None:
         """End."""
 
-    def take(self, event: Event) -> None:
+    def take(self, event: TaskEvent) -> None:
         """Take an event of the run."""
         self.tasks.take(event)
 
@@ -63,7 +63,7 @@ class View:
     def end(self, report: Report) -> None:
         """Take how the run ended."""
 
-    def explained(self, event: Event) -> str:
+    def explained(self, event: TaskEvent) -> str:
         """Return an adaptation in words."""
         from solvent.workflows.diagram import explained
 
@@ -73,7 +73,7 @@ class View:
         instead = explained(one).partition(", ")[0]
         return f"{event.text}: {instead}, because of {event.task}"
 
-    def explained_wait(self, event: Event) -> str:
+    def explained_wait(self, event: TaskEvent) -> str:
         """Return for what a task waits, and how to send it."""
         how = f": solvent signal {self.run} {event.text}{self.said_store}" if self.run else ""
         return f"⏸ {event.task} waits for the signal `{event.text}`{how}"
@@ -93,7 +93,7 @@ class Lines(View):
         self._told = 0.0
         self._lines = 0
 
-    def take(self, event: Event) -> None:
+    def take(self, event: TaskEvent) -> None:
         """Write what happened; of a large workflow only its progress."""
         changed = self.tasks.take(event)
         if event.kind == "adapted":
@@ -120,7 +120,7 @@ class Lines(View):
         write(f"! {text}", to=sys.stderr)
         sys.stderr.flush()
 
-    def _line(self, event: Event) -> str:
+    def _line(self, event: TaskEvent) -> str:
         """Return what happened to a task in words; of one that begins again, with the number of the run."""
         if event.kind == "signal":
             return f"⚑ the signal `{event.task}` came"
@@ -165,7 +165,7 @@ class Picture(View):
         """Remove the picture; the summary reports how the run ended."""
         self._live.stop()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: TaskEvent) -> None:
         """Change the picture; failures and adaptations are written above it."""
         self.tasks.take(event)
         if event.kind == "adapted" and (not self.is_controlled or self.may_tell()):
@@ -254,7 +254,7 @@ class LogView(View):
         self._log = log
         self._said = {"workflow": workflow.name, "run": run}
 
-    def take(self, event: Event) -> None:
+    def take(self, event: TaskEvent) -> None:
         """Write what happened."""
         super().take(event)
         text = self.explained(event) if event.kind == "adapted" else event.text

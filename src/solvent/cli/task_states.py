@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from solvent.runs.report import Event
+    from solvent.runs.report import TaskEvent
     from solvent.workflows.model import Workflow
 
 STATES = ("done", "running", "waiting", "failed", "cancelled", "interrupted", "replaced", "unused")
@@ -66,7 +66,7 @@ class TaskStates:
         """Seconds since the run began."""
         return time.monotonic() - self.began
 
-    def take(self, event: Event) -> bool:
+    def take(self, event: TaskEvent) -> bool:
         """Take an event; return whether it changed the state of its task."""
         name = event.task
         if event.within:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from solvent.runs.agents.launch import LocalAgents
     from solvent.runs.recorded_run import RecordedRun
     from solvent.runs.registry import RunRecord
-    from solvent.runs.report import Event, Report
+    from solvent.runs.report import Report, TaskEvent
     from solvent.runs.signals import Signal
     from solvent.runs.store_address import StoreAddress
     from solvent.services import Processes
@@ -61,7 +61,7 @@ def run(
     folder: str | Path | None = None,
     signals: Sequence[tuple[float, str, Any]] = (),
     max_seconds: float | None = None,
-    watch: Callable[[Event], None] | None = None,
+    watch: Callable[[TaskEvent], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
     check: bool = True,
 ) -> Report:
@@ -82,7 +82,7 @@ def run(
     - `folder`: where the files that the workflow names are; the current folder by default.
     - `signals`: signals from outside, each with the seconds from the start, the name and the value.
     - `max_seconds`: stop after that time.
-    - `watch`: called with each `Event`, one at a time, from any thread of the run.
+    - `watch`: called with each `TaskEvent`, one at a time, from any thread of the run.
     - `should_stop`: called now and then, likewise; the run stops when it returns true.
     - `check`: if false, return the report of a run that did not succeed instead of raising `RunFailed`; its `failures`,
       `stuck` and `error` (`LimitReached`, `Interrupted` or `ReactionFailed`) say why.
@@ -126,7 +126,7 @@ async def run_async(
     folder: str | Path | None = None,
     signals: Sequence[tuple[float, str, Any]] = (),
     max_seconds: float | None = None,
-    watch: Callable[[Event], None] | None = None,
+    watch: Callable[[TaskEvent], None] | None = None,
     check: bool = True,
 ) -> Report:
     """Run a workflow as `run` does, while the event loop goes on.
@@ -184,7 +184,7 @@ def submit(
     folder: str | Path | None = None,
     signals: Sequence[tuple[float, str, Any]] = (),
     max_seconds: float | None = None,
-    watch: Callable[[Event], None] | None = None,
+    watch: Callable[[TaskEvent], None] | None = None,
 ) -> Run:
     """Start a workflow, and return its `Run` at once; see `run` for the arguments.
 
@@ -249,7 +249,7 @@ class _Plan(NamedTuple):
     inputs: Mapping[str, Any] | None
     folder: Path | None
     signals: Sequence[Signal]
-    watch: Callable[[Event], None] | None
+    watch: Callable[[TaskEvent], None] | None
     should_stop: Callable[[], bool] | None
     #: Options that mean nothing to agents.
     own: dict[str, Any]
@@ -286,7 +286,7 @@ def _plan(  # noqa: PLR0917 - what a user can ask for
     folder: str | Path | None,
     signals: Sequence[Signal],
     max_seconds: float | None,
-    watch: Callable[[Event], None] | None,
+    watch: Callable[[TaskEvent], None] | None,
     should_stop: Callable[[], bool] | None,
 ) -> _Plan:
     definition = definition_of(flow)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from solvent.runs.calls import OpenCall, Remote, Starter
+    from solvent.runs.calls import CallMaker, OpenCall, Remote
     from solvent.runs.execution import Execution
     from solvent.services import Caller
     from solvent.workflows.model import Service
@@ -187,7 +187,7 @@ class CallQueue:
         if lane.waits_since == math.inf:
             lane.waits_since = time.monotonic()
 
-    def _lane(self, service: Service, caller: Starter, depth: int = 0) -> _Lane:
+    def _lane(self, service: Service, caller: CallMaker, depth: int = 0) -> _Lane:
         key = depth, service.name, id(service)
         lane = self._lanes.get(key)
         if lane is None:

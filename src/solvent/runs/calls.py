@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from solvent.runs.events import CallLost, CallStarted
 from solvent.services import Failure
-from solvent.services.call import Call as Attempted
+from solvent.services.call import Call
 from solvent.services.code_hash import code_hash
 from solvent.services.current_call import Allowance, CallIdentity
 from solvent.values import codec
@@ -147,19 +147,19 @@ class OpenCall:
 
     def done(self, value: Any, failure: Failure | None, attempts: int) -> None:
         """Take the outcome of the call, from any thread."""
-        self.instance.arrive(Answer(self, value, failure, attempts))
+        self.instance.queue_answer(Answer(self, value, failure, attempts))
 
     def try_again(self, failure: Failure, begin: Callable[[], None]) -> None:
         """Let a further attempt be noted, and then made; from any thread."""
-        self.instance.arrive(Again(self, failure, begin))
+        self.instance.queue_answer(Again(self, failure, begin))
 
     def began(self, attempt: Attempt) -> None:
         """Take that the call of a sub-workflow has begun, from any thread."""
-        self.execution.calls.answers.put(Began(self, attempt))
+        self.execution.calls.answers.put(SubworkflowBegan(self, attempt))
 
     def stopped(self, attempt: Attempt) -> None:
         """Take that the call of a sub-workflow was ended from outside, from any thread."""
-        self.execution.calls.answers.put(Ended(self, attempt))
+        self.execution.calls.answers.put(SubworkflowStopped(self, attempt))
 
     @property
     def continues(self) -> bool:
@@ -177,7 +177,7 @@ class OpenCall:
     @property
     def is_pausing(self) -> bool:
         """Whether it is between two attempts, so that none is out."""
-        return isinstance(self.handle, Attempted) and self.handle.is_pausing(self.announced)
+        return isinstance(self.handle, Call) and self.handle.is_pausing(self.announced)
 
     @property
     def label(self) -> str:
@@ -186,14 +186,14 @@ class OpenCall:
         return f"{within}/{self.task}" if within else self.task
 
 
-class Began(NamedTuple):
+class SubworkflowBegan(NamedTuple):
     """The call of a sub-workflow has begun."""
 
     call: OpenCall
     attempt: Attempt
 
 
-class Ended(NamedTuple):
+class SubworkflowStopped(NamedTuple):
     """The call of a sub-workflow was ended from outside: it took too long, or is not wanted any more."""
 
     call: OpenCall
@@ -224,7 +224,7 @@ class Answers(Protocol):
         """Take an answer."""
 
 
-class Starter(Protocol):
+class CallMaker(Protocol):
     """Who makes calls: `services.Caller`."""
 
     @property
@@ -232,7 +232,7 @@ class Starter(Protocol):
         """Makes a call."""
 
     @property
-    def within(self) -> Callable[..., Starter]:
+    def within(self) -> Callable[..., CallMaker]:
         """Returns one for the services of a sub-workflow."""
 
     def needs_worker(self, service: Service, /) -> bool:
@@ -785,6 +785,6 @@ def _wait_until_let_go(value: Any) -> None:
 
 
 __all__ = [
-    "NO_MEMORY", "Again", "Answer", "Answers", "Began", "Calls", "Ended", "NoCaller", "OpenCall", "Remote", "Room",
-    "Starter", "passable",
+    "NO_MEMORY", "Again", "Answer", "Answers", "CallMaker", "Calls", "NoCaller", "OpenCall", "Remote", "Room",
+    "SubworkflowBegan", "SubworkflowStopped", "passable",
 ]  # fmt: skip

@@ -42,7 +42,7 @@ class Judge:
     def __init__(self, conditions: Mapping[str, str], predicates: Mapping[str, Callable[[Any], object]]) -> None:
         self._conditions = {name: _condition(name, text) for name, text in conditions.items()}
         self._predicates = predicates
-        # What predicates said of the result of a task that landed last, where they were asked beforehand.
+        # What predicates said of the result of a task that was taken in last, where they were asked beforehand.
         self._said: dict[str, Mapping[str, bool]] = {}
         # Why an alternative could not judge.
         self.troubles: dict[str, str] = {}
@@ -51,7 +51,7 @@ class Judge:
         """Return which predicates reject a result, by alternative; from any thread."""
         return {name: self._ask(name, value) for name in names}
 
-    def land(self, task: str, verdicts: Mapping[str, bool]) -> None:
+    def take_in(self, task: str, verdicts: Mapping[str, bool]) -> None:
         """Know what predicates said of the result that a task has from now on."""
         self._said[task] = verdicts
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from solvent.lang.solution import Solution
     from solvent.runs.calls import Again
     from solvent.runs.journal import Journal
-    from solvent.runs.report import Event, Report
+    from solvent.runs.report import Report, TaskEvent
     from solvent.runs.signals import Signal
     from solvent.runs.turns import Touched
     from solvent.services import Processes
@@ -74,7 +74,7 @@ class EmbeddedRun:
         solution: Solution | None = None,
         signals: Sequence[Signal] = (),
         max_seconds: float | None = None,
-        watch: Callable[[Event], None] | None = None,
+        watch: Callable[[TaskEvent], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,

@@ -31,7 +31,7 @@ from solvent.engine.reactor import Reactor
 from solvent.errors import RecordProblem
 from solvent.lang.molecule import Molecule, Symbol
 from solvent.lang.solution import Solution
-from solvent.runs.calls import Again, Began, Calls, Ended, NoCaller, OpenCall
+from solvent.runs.calls import Again, Calls, NoCaller, OpenCall, SubworkflowBegan, SubworkflowStopped
 from solvent.runs.closed_shards import adapted_event, closed_run, closed_shard
 from solvent.runs.conditions import Chooser, cause, judge_of
 from solvent.runs.events import (
@@ -47,7 +47,7 @@ from solvent.runs.events import (
 from solvent.runs.functions import bound
 from solvent.runs.nested import Nested
 from solvent.runs.outcome import Outcome, has_waiting
-from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, concluded
+from solvent.runs.report import MAX_TEXT, Failed, Report, TaskEvent, Timing, concluded
 from solvent.runs.resources import claimed
 from solvent.runs.signals import Signals, elapsed
 from solvent.runs.stuck import waiting_in
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from solvent.engine.reaction import Flight, Reaction
     from solvent.runs.agents.adrift import Adrift
-    from solvent.runs.calls import Answer, Answers, Room, Starter
+    from solvent.runs.calls import Answer, Answers, CallMaker, Room
     from solvent.runs.events import Adapted, AnyEvent, ShardClosed, Why
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
@@ -124,7 +124,7 @@ class Execution:
         signals: Sequence[Signal] = (),
         folder: Path | None = None,
         is_shared: bool = False,
-        watch: Callable[[Event], None] | None = None,
+        watch: Callable[[TaskEvent], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
         spectator: Spectator | None = None,
         should_stop: Callable[[], bool] | None = None,
@@ -161,13 +161,13 @@ class Execution:
         if concrete.is_foreign:
             self._add_unknown_tasks()
         #: Makes its calls.
-        self.caller: Starter = NoCaller()
+        self.caller: CallMaker = NoCaller()
         self._is_shared = is_shared
-        self.watch: Callable[[Event], None] | None = watch if root is None else root.watch
+        self.watch: Callable[[TaskEvent], None] | None = watch if root is None else root.watch
         self.spectator = spectator
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._judge = judge_of(workflow, folder)
-        # The predicates to ask about a task's result before it lands: they may take their time.
+        # The predicates to ask about a task's result before it is taken in: they may take their time.
         asked = [one for one in workflow.alternatives if one.predicate is not None]
         self._judges = {
             task: [one.name for one in asked if task in one.watched]
@@ -216,7 +216,7 @@ class Execution:
 
     # --- Being driven.
 
-    def start(self, caller: Starter, messages: Iterable[Record] = (), *, adrift: Adrift | None = None) -> None:
+    def start(self, caller: CallMaker, messages: Iterable[Record] = (), *, adrift: Adrift | None = None) -> None:
         """Be where the journal ends; `messages` are all that were sent here, `adrift` has calls that are out."""
         self._adrift = adrift
         if self.mailbox is not None:
@@ -245,7 +245,7 @@ class Execution:
         """Let a sub-workflow react for the first time."""
         self.reactor.run(self.solution)
 
-    def prepare(self, caller: Starter) -> None:
+    def prepare(self, caller: CallMaker) -> None:
         """React for the first time; what has happened since is still to come, and calls are only planned."""
         self.caller = caller
         self._inputs = len(self.journal.past)
@@ -267,9 +267,9 @@ class Execution:
         outer = self.root.should_stop
         return outer is not None and outer()
 
-    def take(self, answer: Answer | Again | Began | Ended) -> None:
+    def take(self, answer: Answer | Again | SubworkflowBegan | SubworkflowStopped) -> None:
         """Take what has come of a call: its answer; or that it is to be tried again, which is noted before."""
-        if isinstance(answer, Began | Ended):
+        if isinstance(answer, SubworkflowBegan | SubworkflowStopped):
             self.nested.take(answer)
             return
         if answer.call not in self.calls.out:
@@ -281,10 +281,10 @@ class Execution:
             return
         instance = taken[0].instance
         if instance is not self:
-            self.nested.react(instance, partial(instance.land, *taken))
+            self.nested.react(instance, partial(instance.take_in, *taken))
             return
         with bound(self):
-            self.land(*taken)
+            self.take_in(*taken)
             self.plan_calls()
 
     def lose(self, call: OpenCall, why: Why) -> None:
@@ -383,7 +383,7 @@ class Execution:
     def let_fail(self, event: WaitEnded) -> None:
         """Let a task fail whose signal has not come in time."""
         self.limits.pop((event.task, event.wait), None)
-        self._note(Event("failed", event.task, self.seconds, "its signal did not come in time"))
+        self._note(TaskEvent("failed", event.task, self.seconds, "its signal did not come in time"))
         self.solution.add(elapsed(event.task, event.wait))
         self._go_on()
 
@@ -399,7 +399,7 @@ class Execution:
         if self.watch is not None and self.journal.is_kept:
             for task, signal in self.waits:
                 if (task, signal) not in before:
-                    self.watch(Event("waits", task, self.seconds, signal))
+                    self.watch(TaskEvent("waits", task, self.seconds, signal))
 
     @property
     def is_signal_coming(self) -> bool:
@@ -453,7 +453,7 @@ class Execution:
         now = self.seconds
         self.report.timings.setdefault(call.task, Timing(now, now)).ended = now
         if self.report.trace is not None:
-            self._note(Event("cancelled", call.task, now))
+            self._note(TaskEvent("cancelled", call.task, now))
         call.flight.coroutine.close()
         self.reactor.crash(call.flight, KeyboardInterrupt())
 
@@ -555,7 +555,7 @@ class Execution:
         if not call.is_refused and not call.is_made:
             call.is_made = True
             self.report.calls[name] = self.report.calls.get(name, 0) + 1
-            self._note(Event("started", name, now))
+            self._note(TaskEvent("started", name, now))
 
     def _refusal(self, call: OpenCall, values: list[Any]) -> Failure | None:
         """Say why a call is not made, if it is not."""
@@ -573,7 +573,7 @@ class Execution:
     def _refuse(call: OpenCall, failure: Failure, **_: Any) -> None:
         call.done(None, failure, 1)
 
-    def arrive(self, answer: Answer | Again) -> None:
+    def queue_answer(self, answer: Answer | Again) -> None:
         """Take what has come of a call, from any thread: predicates judge it first, and then it waits for its turn."""
         judges = self._judges.get(answer.call.task)
         if judges is None or isinstance(answer, Again) or answer.failure is not None:
@@ -585,7 +585,7 @@ class Execution:
         answer.call.verdicts = self._judge.ask(judges, answer.value)
         self.calls.answers.put(answer)
 
-    def land(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
+    def take_in(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
         """Put the answer of a call in, and react."""
         if call.nested is not None:
             self.nested.end(call)
@@ -613,9 +613,9 @@ class Execution:
             if failure.error is not None and (name in self.errors or len(self.errors) < _MAX_ERRORS):
                 self.errors[name] = failure.error
             molecule = (_ERR if index is None else _FAULT, Symbol(failure.kind), text)
-        self._note(Event(self._end_of(failure), name, now, "" if failure is None else failure.text))
+        self._note(TaskEvent(self._end_of(failure), name, now, "" if failure is None else failure.text))
         if name in self._judges:
-            self._judge.land(name, call.verdicts)
+            self._judge.take_in(name, call.verdicts)
         try:
             request = self._resume(flight, molecule)
         except StopIteration as answered:
@@ -637,7 +637,7 @@ class Execution:
             self.spectator.outside(self.solution)
         self.reactor.go_on(self.solution if solution is None else solution)
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: TaskEvent) -> None:
         """Tell whoever watches of an event."""
         if self.report.trace is not None:
             self.report.trace.append(event)
@@ -699,11 +699,11 @@ class Execution:
                 hint="resume it with the workflow as it was, or run it anew",
             )
         if isinstance(event, CallFailed):
-            self.land(call, None, Failure(event.kind, event.text, event.output), event.attempts)
+            self.take_in(call, None, Failure(event.kind, event.text, event.output), event.attempts)
         elif not event.is_discarded:
-            self.land(call, self._kept_value(event), None, event.attempts)
+            self.take_in(call, self._kept_value(event), None, event.attempts)
         elif call.continues:
-            self.land(call, self.nested.value_of(call), None, event.attempts)
+            self.take_in(call, self.nested.value_of(call), None, event.attempts)
         elif self.journal.is_read_only:
             raise RecordProblem(
                 "R406",
@@ -752,7 +752,7 @@ class Execution:
     def _send_signal(self, name: str, value: Any, id: str) -> None:  # noqa: A002 - what its sender calls it
         if id:
             self._heard.add(id)
-        self._note(Event("signal", name, self.seconds))
+        self._note(TaskEvent("signal", name, self.seconds))
         # Each shard hears of it, and has the listeners that are there.
         mailbox = self.mailbox
         found = self.signals.molecules(name, value)
@@ -795,7 +795,7 @@ class Execution:
             self.root.adapted_again.append(noted)
         else:
             self.journal.adapted(noted)
-        self._note(Event("adapted", name, now, alternative))
+        self._note(TaskEvent("adapted", name, now, alternative))
 
     def _give_up(self, name: str) -> None:
         """End the calls of a task that an alternative elsewhere replaces."""

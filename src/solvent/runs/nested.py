@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.engine.reaction import Stopped
 from solvent.errors import ReactionFailed, RecordProblem, SolventError, WorkflowFailed, WorkflowProblem
-from solvent.runs.calls import Began, Ended
+from solvent.runs.calls import SubworkflowBegan, SubworkflowStopped
 from solvent.runs.conditions import predicates_of
 from solvent.runs.events import WorkflowClosed, WorkflowDefined
 from solvent.runs.functions import FUNCTIONS, bound
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from solvent.runs.calls import OpenCall, Starter
+    from solvent.runs.calls import CallMaker, OpenCall
     from solvent.runs.events import CallStarted
     from solvent.runs.execution import Execution, Spectator
     from solvent.runs.kept import Blobs
@@ -102,7 +102,7 @@ class Nested:
         #: Those that something has happened to.
         self._touched: dict[Execution, None] = {}
         self._subs: dict[object, Subworkflow] = {}
-        self._callers: dict[tuple[int, int], Starter] = {}
+        self._callers: dict[tuple[int, int], CallMaker] = {}
 
     def called_by(self, service: Service, folder: Path | None) -> Subworkflow:
         """Return what a service calls; it is looked for once."""
@@ -124,10 +124,10 @@ class Nested:
 
     # --- What comes.
 
-    def take(self, what: Began | Ended) -> None:
+    def take(self, what: SubworkflowBegan | SubworkflowStopped) -> None:
         """Take what has come of the call of a sub-workflow."""
         instance = self._of.get(what.call)
-        if isinstance(what, Ended):
+        if isinstance(what, SubworkflowStopped):
             if instance is not None and instance.inside is not None and instance.inside.attempt is what.attempt:
                 self._close(instance)
         elif what.call in self._root.calls.out and not what.attempt.over:
@@ -194,7 +194,7 @@ class Nested:
         is_seen = seen is not None and seen.opened(call.instance.solution, call.request.task, concrete.solution, names)
         return seen if is_seen else None
 
-    def _caller(self, instance: Execution, **options: Any) -> Starter:
+    def _caller(self, instance: Execution, **options: Any) -> CallMaker:
         """Return what makes the calls of a sub-workflow: alike at one depth, unless somebody observes them."""
         assert instance.inside is not None
         inside = instance.inside

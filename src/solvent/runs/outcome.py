@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
     from solvent.lang.molecule import Molecule
-    from solvent.runs.report import Event
+    from solvent.runs.report import TaskEvent
     from solvent.workflows.model import Task
 
 _RES, _ERR, _ARG, _RUN, _RUNS, _GATE, _LAST, _CANCELLED = map(
@@ -37,7 +37,7 @@ class Outcome:
         self,
         names: Mapping[Molecule, str],
         faults: dict[str, Failed],
-        trace: Iterable[Event] = (),
+        trace: Iterable[TaskEvent] = (),
         *,
         is_ended: bool = False,
     ) -> None:

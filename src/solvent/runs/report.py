@@ -21,7 +21,7 @@ _MAX_SAID = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TaskEvent:
     """Something that happened to a task; `run(..., watch=...)` is called with it.
 
     `kind` is `"started"`, `"done"`, `"failed"` or `"adapted"`; `seconds` count from the start of the run.
@@ -121,7 +121,7 @@ class Report:
     """What the workflow returns: the result of a step, or a list, tuple or dictionary of them; `None` if it failed."""
     results_of: tuple[str, ...] = ()
     """The tasks whose results became the results of the workflow."""
-    trace: list[Event] | None = None
+    trace: list[TaskEvent] | None = None
     """What happened, in order, where tasks may run several times: `started`, `done`, `failed`, `cancelled`, ..."""
     stuck: list[str] = field(default_factory=list)
     """The tasks that still wait although nothing more can happen, and what they wait for."""
@@ -320,6 +320,6 @@ def said_counts(kept: int, again: int, new: int, gone: int) -> str:
 
 
 __all__ = [
-    "MAX_TEXT", "Event", "Failed", "Report", "RunFailed", "Timing", "concluded", "held_text", "problem_of",
+    "MAX_TEXT", "Failed", "Report", "RunFailed", "TaskEvent", "Timing", "concluded", "held_text", "problem_of",
     "results_of", "standing_for", "state_of", "succeeded", "value_of",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from solvent.runs.continuation import refuse_to_update, update_run
 from solvent.runs.holders import holder_of, is_there, status_of, this_process
 from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits, state_of, view_of
 from solvent.runs.registry import FINISHED, end, existing, workflow_of
-from solvent.runs.report import Event, Report, succeeded, value_of
+from solvent.runs.report import Report, TaskEvent, succeeded, value_of
 from solvent.runs.signals import send_signal
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Run:
         self._agents = agents
         self._folder = folder
         #: Who is told of events while it is waited for, and the type that its function returns; see `value_of`.
-        self.watch: Callable[[Event], None] | None = None
+        self.watch: Callable[[TaskEvent], None] | None = None
         self.returns = ""
         self._resume = resume
         self._workflow_for = workflow_for
@@ -381,19 +381,19 @@ class Run:
         return status_of(self._store, record) != "running"
 
 
-def event_of(change: Change) -> Event | None:
+def event_of(change: Change) -> TaskEvent | None:
     """Return what has happened as `run(watch=...)` is told of it; nothing for what it is not told of."""
     match change:
         case CallChanged(call, "called") if not call.is_repeated:
-            return Event("started", call.task, call.began, within=call.within)
+            return TaskEvent("started", call.task, call.began, within=call.within)
         case CallChanged(call, what) if what in _ENDS:
-            return Event(what, call.task, call.ended or call.began, call.text, call.within)
+            return TaskEvent(what, call.task, call.ended or call.began, call.text, call.within)
         case Waits(at, task, signal):
-            return Event("waits", task, at, signal)
+            return TaskEvent("waits", task, at, signal)
         case Signal(at, name):
-            return Event("signal", name, at)
+            return TaskEvent("signal", name, at)
         case Adaptation(at, alternative, because, within=within):
-            return Event("adapted", because, at, alternative, within)
+            return TaskEvent("adapted", because, at, alternative, within)
     return None
 
 

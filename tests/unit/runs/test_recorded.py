@@ -33,7 +33,7 @@ from tests.property.workflows import Scenario, scenarios
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.runs.report import Event, Report
+    from solvent.runs.report import Report, TaskEvent
     from solvent.services.current_call import CallIdentity
 
 MAX_SECONDS = 200
@@ -301,7 +301,7 @@ def test_only_calls_that_can_run_are_noted_told_and_counted(store: Store) -> Non
     """Of many calls that wait for two threads the record, whoever watches and the report have those that began."""
     begun: list[str] = []
     repeated: list[bool] = []
-    told: list[Event] = []
+    told: list[TaskEvent] = []
     is_first = True
 
     def work(name: str) -> int:

@@ -12,7 +12,7 @@ import pytest
 from solvent import run, service, workflow
 
 if TYPE_CHECKING:
-    from solvent import Event
+    from solvent.runs.report import TaskEvent
 
 asked_by: contextvars.ContextVar[str] = contextvars.ContextVar("asked_by", default="nobody")
 
@@ -43,7 +43,7 @@ def test_turns_of_a_chain_are_taken_by_the_thread_that_makes_its_calls() -> None
     """The thread that called `run` is not woken for each answer; now and then it looks, and may take one."""
     turns = []
 
-    def watch(event: Event) -> None:
+    def watch(event: TaskEvent) -> None:
         if event.kind == "done":
             turns.append(threading.get_ident())
 
@@ -69,7 +69,7 @@ def test_every_turn_has_the_context_of_the_caller() -> None:
     """What watches a run sees the context variables of the thread that called `run`, whichever thread calls it."""
     seen = set()
 
-    def watch(_event: Event) -> None:
+    def watch(_event: TaskEvent) -> None:
         seen.add(asked_by.get())
 
     token = asked_by.set("me")
@@ -86,7 +86,7 @@ def test_what_a_turn_raises_is_raised_by_run() -> None:
     class Mistake(Exception):
         pass
 
-    def watch(event: Event) -> None:
+    def watch(event: TaskEvent) -> None:
         if event.kind == "done":
             raise Mistake
 
