@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Alternative, Service, Task, Workflow
     from solvent.workflows.paths import Paths
-    from solvent.workflows.places import Key, Report
+    from solvent.workflows.places import Key, Problems
 
 
-def check_alternatives(workflow: Workflow, tasks: Mapping[str, Task], paths: Paths | None, report: Report) -> None:
+def check_alternatives(workflow: Workflow, tasks: Mapping[str, Task], paths: Paths | None, problems: Problems) -> None:
     """Report what is wrong with the alternatives of a workflow; `paths` is its shape if it has control flow."""
     if not workflow.alternatives:
         return
@@ -31,24 +31,26 @@ def check_alternatives(workflow: Workflow, tasks: Mapping[str, Task], paths: Pat
     stands_for = {new: old for one in workflow.alternatives for old, new in one.exits.items() if old in tasks}
     swapped = frozenset[str]() if paths is None else forms_of(workflow, paths).swapped
     for alternative in workflow.alternatives:
-        _check_named_tasks(alternative, tasks, report)
-        _check_condition(alternative, report)
-        _check_watched(alternative, tasks, services, asleep, report)
-        _check_needs(alternative, tasks, depths, report)
+        _check_named_tasks(alternative, tasks, problems)
+        _check_condition(alternative, problems)
+        _check_watched(alternative, tasks, services, asleep, problems)
+        _check_needs(alternative, tasks, depths, problems)
         why = _unfit_whole(alternative, tasks, stands_for, paths) if paths and alternative.name in swapped else ""
         if why:
             message = f"the alternative `{alternative.name}` {why}, which tasks with control flow cannot do"
             hint = "put the tasks and their alternative into a workflow of its own, and call that as a service"
-            report.add("W138", message, ("alternative", alternative.name), hint=hint)
-    _check_rivals(workflow, report)
-    _check_sleepers_are_not_needed(workflow, asleep, report)
+            problems.add("W138", message, ("alternative", alternative.name), hint=hint)
+    _check_rivals(workflow, problems)
+    _check_sleepers_are_not_needed(workflow, asleep, problems)
 
 
-def _check_named_tasks(alternative: Alternative, tasks: Mapping[str, Task], report: Report) -> None:
+def _check_named_tasks(alternative: Alternative, tasks: Mapping[str, Task], problems: Problems) -> None:
     name = alternative.name
     key: Key = ("alternative", name)
     if not alternative.exits:
-        report.add("W127", f"the alternative `{name}` replaces nothing", key, hint="`exits: {T2: T5}`: T5 replaces T2")
+        problems.add(
+            "W127", f"the alternative `{name}` replaces nothing", key, hint="`exits: {T2: T5}`: T5 replaces T2"
+        )
     named = [
         *((task, "replaces") for task in alternative.replaced),
         *((task, "calls") for task in alternative.exits.values()),
@@ -56,32 +58,32 @@ def _check_named_tasks(alternative: Alternative, tasks: Mapping[str, Task], repo
     ]
     for task, does in dict.fromkeys(named):
         if task not in tasks:
-            report.unknown("W121", f"the alternative `{name}` {does} `{task}`, which is not a task", key, task, tasks)
+            problems.unknown("W121", f"the alternative `{name}` {does} `{task}`, which is not a task", key, task, tasks)
     for old, new in alternative.exits.items():
         if old == new:
-            report.add("W129", f"the alternative `{name}` replaces `{old}` by itself", key)
+            problems.add("W129", f"the alternative `{name}` replaces `{old}` by itself", key)
 
 
-def _check_condition(alternative: Alternative, report: Report) -> None:
+def _check_condition(alternative: Alternative, problems: Problems) -> None:
     name = alternative.name
     key: Key = ("alternative", name)
     has_condition = alternative.when is not None or alternative.predicate is not None
     if not alternative.on:
-        report.add("W127", f"the alternative `{name}` says nothing about when it applies", key)
+        problems.add("W127", f"the alternative `{name}` says nothing about when it applies", key)
     if "condition" in alternative.on and not has_condition:
         message = f"the alternative `{name}` applies on a condition, but has none"
-        report.add("W127", message, key, hint='add `when: "result < 0.9"`')
+        problems.add("W127", message, key, hint='add `when: "result < 0.9"`')
     if "condition" not in alternative.on and has_condition:
         message = f"the alternative `{name}` has a condition, but does not apply on one"
-        report.add("W127", message, key, hint="add `on: condition`")
+        problems.add("W127", message, key, hint="add `on: condition`")
     if alternative.when is not None:
-        check_condition(f"`{name}`", alternative.when, ("condition", name), report)
+        check_condition(f"`{name}`", alternative.when, ("condition", name), problems)
 
 
 _COVERS = {"failure": ("failure", "timeout"), "timeout": ("timeout",)}
 
 
-def _check_rivals(workflow: Workflow, report: Report) -> None:
+def _check_rivals(workflow: Workflow, problems: Problems) -> None:
     """Check that no outcome of a task makes two alternatives replace the same one: which of them would is chance."""
     taken: dict[str, list[Alternative]] = {}
     for alternative in workflow.alternatives:
@@ -91,7 +93,7 @@ def _check_rivals(workflow: Workflow, report: Report) -> None:
             if why and not set(alternative.watched).isdisjoint(rival.watched):
                 message = f"the alternatives `{rival.name}` and `{alternative.name}` both replace `{task}` {why}"
                 hint = f"let one stand in for the other's task: `exits: {{{next(iter(rival.exits.values()))}: ...}}`"
-                report.add("W135", message, ("alternative", alternative.name), hint=hint)
+                problems.add("W135", message, ("alternative", alternative.name), hint=hint)
                 break
         for task in alternative.replaced:
             taken.setdefault(task, []).append(alternative)
@@ -113,7 +115,7 @@ def _check_watched(
     tasks: Mapping[str, Task],
     services: Mapping[str, Service],
     asleep: Mapping[str, str],
-    report: Report,
+    problems: Problems,
 ) -> None:
     """Check that some watched task can have the outcome that the alternative waits for."""
     name = alternative.name
@@ -121,7 +123,7 @@ def _check_watched(
     own = [task.name for task in watched if asleep.get(task.name) == name and task.name not in alternative.exits]
     if watched and len(own) == len(watched):
         message = f"the alternative `{name}` watches only `{own[0]}`, which runs only after it has applied"
-        report.add("W127", message, ("alternative", name))
+        problems.add("W127", message, ("alternative", name))
     if watched and alternative.on == ("timeout",):
         limited = any(task.control is not None and task.control.timeout is not None for task in watched)
         called = [] if limited else [services.get(task.service) for task in watched]
@@ -129,11 +131,11 @@ def _check_watched(
             one is not None and one.policy.timeout is None and one.policy.heartbeat is None for one in called
         ):
             message = f"the alternative `{name}` applies on a time-out, but `{watched[0].service}` has none"
-            report.add("W127", message, ("alternative", name), hint=f"add `timeout: 5` to `{watched[0].service}`")
+            problems.add("W127", message, ("alternative", name), hint=f"add `timeout: 5` to `{watched[0].service}`")
 
 
 def _check_needs(
-    alternative: Alternative, tasks: Mapping[str, Task], depths: Mapping[str, int], report: Report
+    alternative: Alternative, tasks: Mapping[str, Task], depths: Mapping[str, int], problems: Problems
 ) -> None:
     """Check that no exit needs the result of a task that is given up."""
     given_up = {task for task in alternative.replaced if task in tasks}
@@ -148,7 +150,7 @@ def _check_needs(
         for source in tasks[task].sources:
             if source in given_up:
                 message = f"the alternative `{alternative.name}` replaces `{source}`, but `{exit_}` needs its result"
-                report.add("W129", message, ("alternative", alternative.name), hint=_needs_hint(task, source))
+                problems.add("W129", message, ("alternative", alternative.name), hint=_needs_hint(task, source))
                 return
             if source in tasks and source not in seen and depths.get(source, least) > least:
                 seen.add(source)
@@ -221,15 +223,15 @@ def _unfit(old: Task, new: Task, first: str, paths: Paths) -> str:
     return "" if new.each == old.each else f"calls `{new.name}`, which goes over other lists than `{old.name}`"
 
 
-def _check_sleepers_are_not_needed(workflow: Workflow, asleep: Mapping[str, str], report: Report) -> None:
+def _check_sleepers_are_not_needed(workflow: Workflow, asleep: Mapping[str, str], problems: Problems) -> None:
     """Check that no task of the normal workflow waits for one that may never run."""
     for task in workflow.tasks:
         for source in () if task.name in asleep else task.sources:
             if source in asleep:
                 message = f"`{task.name}` takes from `{source}`, which runs only if `{asleep[source]}` applies"
                 hint = "take from the task that it replaces: when the alternative applies, its result comes instead"
-                report.add("W128", message, ("task", task.name), hint=hint)
+                problems.add("W128", message, ("task", task.name), hint=hint)
     for name in workflow.results:
         if name in asleep:
             message = f"`results` names `{name}`, which runs only if `{asleep[name]}` applies"
-            report.add("W128", message, ("result", name), hint="name the task that it replaces")
+            problems.add("W128", message, ("result", name), hint="name the task that it replaces")

@@ -32,7 +32,7 @@ from solvent.workflows.cycles import cycles_of
 from solvent.workflows.durations import DURATION_RULE, seconds_of
 from solvent.workflows.model import REQUIRED, Each, Input, Result, Value, Workflow
 from solvent.workflows.paths import paths_of
-from solvent.workflows.places import Report
+from solvent.workflows.places import Problems
 from solvent.workflows.resource_checks import check_resources, mistaken
 from solvent.workflows.soundness import check_soundness
 from solvent.workflows.value_checks import MAX_LIMIT, check_placeholders, check_values, shown
@@ -52,32 +52,32 @@ _BASICS = frozenset(("W121", "W124", "W128", "W137", "W209"))
 
 def check(workflow: Workflow, places: Mapping[Key, Span] | None = None) -> list[WorkflowProblem]:
     """List all that is wrong with a workflow; a sound one gives an empty list."""
-    report = Report(places or {})
-    _check_names(workflow, report)
-    _check_services(workflow, report)
-    check_values(workflow, report)
+    problems = Problems(places or {})
+    _check_names(workflow, problems)
+    _check_services(workflow, problems)
+    check_values(workflow, problems)
     tasks = {task.name: task for task in workflow.tasks}
     services = {service.name: service for service in workflow.services}
     for task in workflow.tasks:
-        _check_task(task, tasks, services, workflow, report)
+        _check_task(task, tasks, services, workflow, problems)
         if task.service in services:
-            check_placeholders(task, services[task.service], report)
+            check_placeholders(task, services[task.service], problems)
     for name in workflow.results:
-        if name not in tasks and not mistaken(workflow, name, "`results` names", ("result", name), report):
-            report.unknown("W121", f"`results` names `{name}`, which is not a task", ("result", name), name, tasks)
-    check_resources(workflow, report)
-    _check_inner(workflow, report)
+        if name not in tasks and not mistaken(workflow, name, "`results` names", ("result", name), problems):
+            problems.unknown("W121", f"`results` names `{name}`, which is not a task", ("result", name), name, tasks)
+    check_resources(workflow, problems)
+    _check_inner(workflow, problems)
     paths = paths_of(workflow) if workflow.is_controlled else None
-    check_controls(workflow, tasks, paths, report)
-    check_alternatives(workflow, tasks, paths, report)
+    check_controls(workflow, tasks, paths, problems)
+    check_alternatives(workflow, tasks, paths, problems)
     if paths is None:
-        _check_cycles(workflow, report)
-    elif _BASICS.isdisjoint(problem.code for problem in report.problems):
-        check_soundness(workflow, paths, report)
-    return report.problems
+        _check_cycles(workflow, problems)
+    elif _BASICS.isdisjoint(problem.code for problem in problems.found):
+        check_soundness(workflow, paths, problems)
+    return problems.found
 
 
-def _check_names(workflow: Workflow, report: Report) -> None:
+def _check_names(workflow: Workflow, problems: Problems) -> None:
     parts: tuple[tuple[Part, Iterable[Any]], ...] = (
         ("task", workflow.tasks),
         ("service", workflow.services),
@@ -88,25 +88,25 @@ def _check_names(workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
         for item in items:
             if not item.name.strip():
-                report.add("W136", f"a{'n' if part == 'alternative' else ''} {part} has no name", (part, item.name))
+                problems.add("W136", f"a{'n' if part == 'alternative' else ''} {part} has no name", (part, item.name))
             if item.name in seen:
-                report.add("W124", f"two {part}s are called `{item.name}`", (part, item.name))
+                problems.add("W124", f"two {part}s are called `{item.name}`", (part, item.name))
             seen.add(item.name)
 
 
-def _check_services(workflow: Workflow, report: Report) -> None:
+def _check_services(workflow: Workflow, problems: Problems) -> None:
     for service in workflow.services:
         if service.kind == "replay":
             seconds = service.options.get("seconds", 0)
             if type(seconds) not in (int, float) or not 0 <= seconds <= MAX_LIMIT:
                 message = f"the service `{service.name}` replays no number of seconds: {shown(seconds)}"
-                report.add("W126", message, ("service", service.name), hint=f"a number from 0 to {MAX_LIMIT:,}")
+                problems.add("W126", message, ("service", service.name), hint=f"a number from 0 to {MAX_LIMIT:,}")
         elif service.kind == "delay" and seconds_of(service.target) is None:
             message = f"the service `{service.name}` waits for no duration: {shown(service.target)}"
-            report.add("W126", message, ("service", service.name), hint=DURATION_RULE)
+            problems.add("W126", message, ("service", service.name), hint=DURATION_RULE)
         elif not service.target and service.function is None:
             message = f"the service `{service.name}` does not say what it calls"
-            report.add("W126", message, ("service", service.name), hint=_TARGETS[service.kind])
+            problems.add("W126", message, ("service", service.name), hint=_TARGETS[service.kind])
 
 
 _TARGETS = {
@@ -119,31 +119,31 @@ _TARGETS = {
 
 
 def _check_task(
-    task: Task, tasks: Mapping[str, Task], services: Collection[str], workflow: Workflow, report: Report
+    task: Task, tasks: Mapping[str, Task], services: Collection[str], workflow: Workflow, problems: Problems
 ) -> None:
     key: Key = ("task", task.name)
     inputs = workflow.inputs
     if task.service not in services:
-        report.unknown(
+        problems.unknown(
             "W123", f"`{task.name}` calls `{task.service}`, which is not a service", key, task.service, services
         )
     for source in task.sources:
         if source not in tasks:
             does = "waits for" if source in task.after else "takes from"
-            if not mistaken(workflow, source, f"`{task.name}` {does}", key, report):
-                report.unknown("W121", f"`{task.name}` {does} `{source}`, which is not a task", key, source, tasks)
+            if not mistaken(workflow, source, f"`{task.name}` {does}", key, problems):
+                problems.unknown("W121", f"`{task.name}` {does} `{source}`, which is not a task", key, source, tasks)
     for slot in task.slots:
         if isinstance(slot, Input) and slot.name not in inputs:
-            if not mistaken(workflow, slot.name, f"`{task.name}` takes the input", key, report):
+            if not mistaken(workflow, slot.name, f"`{task.name}` takes the input", key, problems):
                 message = f"`{task.name}` takes the input `{slot.name}`, which the workflow does not have"
-                report.unknown("W122", message, key, slot.name, inputs)
+                problems.unknown("W122", message, key, slot.name, inputs)
         elif isinstance(slot, Result) and slot.item is not None and slot.item < 1:
-            report.add("W125", f"`{task.name}` takes item {slot.item} of `{slot.task}`; items count from 1", key)
+            problems.add("W125", f"`{task.name}` takes item {slot.item} of `{slot.task}`; items count from 1", key)
     if task.each is not None:
-        _check_each(task, task.each, report)
+        _check_each(task, task.each, problems)
 
 
-def _check_each(task: Task, each: Each, report: Report) -> None:
+def _check_each(task: Task, each: Each, problems: Problems) -> None:
     """Check that a composition goes over arguments that exist and may be lists, each once."""
     key: Key = ("task", task.name)
     slots = task.slots
@@ -153,34 +153,34 @@ def _check_each(task: Task, each: Each, report: Report) -> None:
         one = todo.pop()
         if isinstance(one, Each):
             if not one.over:
-                report.add("W125", f"`{task.name}` combines no arguments by `{one.how}`", key)
+                problems.add("W125", f"`{task.name}` combines no arguments by `{one.how}`", key)
             todo += one.over
         elif not 0 <= one < len(slots):
             has = f"it has {len(slots)}, from 0 to {len(slots) - 1}" if slots else "it has none"
-            report.add("W125", f"`{task.name}` goes over its argument {one}, but {has}", key)
+            problems.add("W125", f"`{task.name}` goes over its argument {one}, but {has}", key)
         elif one in seen:
-            report.add("W125", f"`{task.name}` goes over its argument {one} twice", key)
+            problems.add("W125", f"`{task.name}` goes over its argument {one} twice", key)
         else:
             seen.add(one)
             slot = slots[one]
             if isinstance(slot, Value) and not isinstance(slot.value, list | tuple):
                 message = f"`{task.name}` goes over its argument {one}, which is not a list: {shown(slot.value)}"
-                report.add("W125", message, key)
+                problems.add("W125", message, key)
 
 
-def _check_inner(workflow: Workflow, report: Report) -> None:
+def _check_inner(workflow: Workflow, problems: Problems) -> None:
     """Check the workflows that stand in place of a service, and the inputs they are given."""
     inner = {one.name: one.function for one in workflow.services if isinstance(one.function, Workflow)}
     for name, one in inner.items():
         for problem in check(one):
-            report.add(problem.code, f"in `{name}`: {problem.message}", ("service", name), hint=problem.hint)
+            problems.add(problem.code, f"in `{name}`: {problem.message}", ("service", name), hint=problem.hint)
     for task in workflow.tasks if inner else ():
         if task.service in inner:
             for problem in input_problems(task, inner[task.service]):
-                report.add(problem.code, problem.message, ("task", task.name), hint=problem.hint)
+                problems.add(problem.code, problem.message, ("task", task.name), hint=problem.hint)
 
 
-def _check_cycles(workflow: Workflow, report: Report) -> None:
+def _check_cycles(workflow: Workflow, problems: Problems) -> None:
     order = {task.name: at for at, task in enumerate(workflow.tasks)}
     for cycle in cycles_of({task.name: task.sources for task in workflow.tasks}):
         # A task waits for its sources, so the data flows the other way.
@@ -189,7 +189,7 @@ def _check_cycles(workflow: Workflow, report: Report) -> None:
         names = [*names[start:], *names[:start], names[start]]
         shown = names if len(names) <= _MAX_CYCLE_SHOWN else [*names[: _MAX_CYCLE_SHOWN - 2], "...", names[-1]]
         message = f"these tasks wait for each other: {' → '.join(shown)}"
-        report.add("W120", message, ("task", names[0]), hint="remove one dependency; for a loop, use `again`")
+        problems.add("W120", message, ("task", names[0]), hint="remove one dependency; for a loop, use `again`")
 
 
 def input_problems(task: Task, inner: Workflow) -> Iterator[WorkflowProblem]:

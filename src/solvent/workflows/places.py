@@ -73,11 +73,11 @@ def hint_at(span: Span | None, in_file: str, in_python: str) -> str:
     return in_python if span is None or span.source.name.endswith(".py") else in_file
 
 
-class Report:
-    """The problems found so far, and where things stand."""
+class Problems:
+    """The problems of a workflow found so far, and where its parts stand."""
 
     def __init__(self, places: Mapping[Key, Span]) -> None:
-        self.problems: list[WorkflowProblem] = []
+        self.found: list[WorkflowProblem] = []
         self._places = places
         self._hints = 0
 
@@ -85,7 +85,7 @@ class Report:
         """Add a problem about a part of the workflow, with a hint for files, and another for Python if it differs."""
         span = self._place_of(key)
         fitting = hint_at(span, hint, python or hint) if span is not None or not self._places else hint
-        self.problems.append(WorkflowProblem(code, message, span=span, hint=fitting))
+        self.found.append(WorkflowProblem(code, message, span=span, hint=fitting))
 
     def _place_of(self, key: Key) -> Span | None:
         found = self._places.get(key)

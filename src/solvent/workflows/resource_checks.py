@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.workflows.model import Resource, Service, Task, Workflow
-    from solvent.workflows.places import Key, Report
+    from solvent.workflows.places import Key, Problems
 
 HOLDERS = ("python", "shell")
 """The kinds of services that can have a resource."""
@@ -31,72 +31,72 @@ _WHY_NOT = {
 }
 
 
-def mistaken(workflow: Workflow, name: str, does: str, key: Key, report: Report) -> bool:
+def mistaken(workflow: Workflow, name: str, does: str, key: Key, problems: Problems) -> bool:
     """Report a resource that is named where a task or an input should be; tell whether it is one."""
     if workflow.resource(name) is None:
         return False
     hint = f"a call has it by an argument of its own: `{{resource: {name}}}`"
     if key[0] == "result":
         hint = f"what it holds in the end is kept by `save`: `resources: {{{name}: {{save: PATH}}}}`"
-    report.add("W160", f"{does} `{name}`, which is a resource", key, hint=hint)
+    problems.add("W160", f"{does} `{name}`, which is a resource", key, hint=hint)
     return True
 
 
-def check_resources(workflow: Workflow, report: Report) -> None:
+def check_resources(workflow: Workflow, problems: Problems) -> None:
     """Check the resources and all claims of them."""
     known = {one.name: one for one in workflow.resources}
     services = {one.name: one for one in workflow.services}
     for one in workflow.resources:
         key: Key = ("resource", one.name)
         for fault, hint in faults_of(one):
-            report.add("W161", f"the resource `{one.name}` {fault}", key, hint=hint)
+            problems.add("W161", f"the resource `{one.name}` {fault}", key, hint=hint)
         for slot in one.inputs:
             if slot.name not in workflow.inputs:
                 message = f"the resource `{one.name}` takes the input `{slot.name}`, which the workflow does not have"
-                report.unknown("W122", message, key, slot.name, workflow.inputs)
+                problems.unknown("W122", message, key, slot.name, workflow.inputs)
     for task in workflow.tasks:
         if task.control is not None and task.control.many is not None and isinstance(task.control.many.count, Claim):
-            report.add("W162", f"`{task.name}` is called as often as a resource says", ("task", task.name))
+            problems.add("W162", f"`{task.name}` is called as often as a resource says", ("task", task.name))
         if task.claims:
-            _check_claims(task, known, services.get(task.service), report)
+            _check_claims(task, known, services.get(task.service), problems)
 
 
-def _check_claims(task: Task, known: dict[str, Resource], service: Service | None, report: Report) -> None:
+def _check_claims(task: Task, known: dict[str, Resource], service: Service | None, problems: Problems) -> None:
     key: Key = ("task", task.name)
     if service is not None and service.kind not in HOLDERS:
         message = f"`{task.name}` calls `{service.name}`, which cannot have the resource `{task.claims[0].resource}`"
         hint = f"{_WHY_NOT[service.kind]}; Python functions and shell commands can"
-        report.add("W162", message, key, hint=hint)
+        problems.add("W162", message, key, hint=hint)
     seen: set[str] = set()
     for claim in task.claims:
         if claim.resource not in known:
             message = f"`{task.name}` has the resource `{claim.resource}`, which the workflow does not have"
-            report.unknown("W160", message, key, claim.resource, known)
+            problems.unknown("W160", message, key, claim.resource, known)
             continue
         if claim.resource in seen:
             hint = "one claim of all that the call needs; to write includes to read"
-            report.add("W162", f"`{task.name}` has the resource `{claim.resource}` twice", key, hint=hint)
+            problems.add("W162", f"`{task.name}` has the resource `{claim.resource}` twice", key, hint=hint)
         seen.add(claim.resource)
-        _check_stretch(task.name, claim, known[claim.resource], report)
+        _check_stretch(task.name, claim, known[claim.resource], problems)
         if not claim.is_whole and service is not None and service.kind == "shell":
             message = f"`{task.name}` is a command and claims a stretch of `{claim.resource}`"
-            report.add("W162", message, key, hint="a command gets the path of all of it")
+            problems.add("W162", message, key, hint="a command gets the path of all of it")
     for at in _gone_over(task):
         if 0 <= at < len(task.slots) and isinstance(task.slots[at], Claim):
             message = f"`{task.name}` goes over its argument {at}, which is a resource"
-            report.add("W162", message, key, hint="each call has the same; claim stretches by tasks of their own")
+            problems.add("W162", message, key, hint="each call has the same; claim stretches by tasks of their own")
 
 
-def _check_stretch(task: str, claim: Claim, resource: Resource, report: Report) -> None:
+def _check_stretch(task: str, claim: Claim, resource: Resource, problems: Problems) -> None:
     rows = resource.rows_count
     unit = "rows" if resource.shape is not None else "bytes"
     end = None if claim.length is None else claim.offset + claim.length
     if claim.offset < 0 or (claim.length is not None and claim.length < 1):
         message = f"`{task}` claims {claim.length} {unit} of `{claim.resource}` from {claim.offset} on"
-        report.add("W162", message, ("task", task), hint="they count from 0, and there is at least one")
+        problems.add("W162", message, ("task", task), hint="they count from 0, and there is at least one")
     elif rows is not None and (claim.offset >= rows or (end is not None and end > rows)):
         message = f"`{task}` claims {unit} {claim.offset} to {end or rows} of `{claim.resource}`, which has {rows}"
-        report.add("W162", message, ("task", task))
+        problems.add("W162", message, ("task", task))
 
 
 def _gone_over(task: Task) -> Iterator[int]:

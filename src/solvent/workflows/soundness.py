@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Workflow
     from solvent.workflows.paths import Paths
-    from solvent.workflows.places import Report
+    from solvent.workflows.places import Problems
 
 ALWAYS = 1 << 30
 """Stands for any number of times."""
@@ -270,11 +270,11 @@ _MAX_WORK = 500_000
 _MAX_SHOWN = 8
 
 
-def check_soundness(workflow: Workflow, paths: Paths, report: Report) -> None:
+def check_soundness(workflow: Workflow, paths: Paths, problems: Problems) -> None:
     """Report tasks of a controlled workflow that can never start, and loops that are never left."""
     tokens = Tokens(workflow, paths)
     starts = tokens.starts(tokens.names, {})
-    found = _Finder(workflow, tokens, starts, report)
+    found = _Finder(workflow, tokens, starts, problems)
     found.never()
     found.choices()
     found.milestones()
@@ -284,10 +284,10 @@ def check_soundness(workflow: Workflow, paths: Paths, report: Report) -> None:
 class _Finder:
     """Looks for what is wrong, given how often each task can start."""
 
-    def __init__(self, workflow: Workflow, tokens: Tokens, starts: dict[str, int], report: Report) -> None:
+    def __init__(self, workflow: Workflow, tokens: Tokens, starts: dict[str, int], problems: Problems) -> None:
         self.tokens = tokens
         self.starts = starts
-        self.report = report
+        self.problems = problems
         self.order = {task.name: at for at, task in enumerate(workflow.tasks)}
         self.has_end = any(task.control is not None and task.control.ends for task in workflow.tasks)
         self.told: set[str] = set()
@@ -323,13 +323,15 @@ class _Finder:
             entries = [one for one in self.tokens.sources[name] if one not in knot]
             if entries and self.tokens.joins[name] in ("all", "first"):
                 hint = f"let `{name}` start by each that arrives, `{entries[0]}` or the way back: `join: any`"
-        self.report.add("W120", message, ("task", names[0]), hint=hint)
+        self.problems.add("W120", message, ("task", names[0]), hint=hint)
 
     def _tell_lack(self, name: str) -> None:
         wanted = self.tokens.wanted(name)
         message = f"`{name}` can never start: it waits for {wanted}, and less arrives"
         hint = "let it wait for less, or let more be passed on: "
-        self.report.add("W144", message, ("task", name), hint=f"{hint}`threads: 2`", python=f"{hint}`threads(step, 2)`")
+        self.problems.add(
+            "W144", message, ("task", name), hint=f"{hint}`threads: 2`", python=f"{hint}`threads(step, 2)`"
+        )
 
     def _turned(self, circle: list[str]) -> list[str]:
         """Let a circle begin and end with the task that is named first."""
@@ -374,7 +376,7 @@ class _Finder:
             message = f"`{one}` waits for {self.tokens.wanted(one)}, and whichever way `{name}` goes on, less arrives"
             hint = "`join: any` starts it by each that arrives, `join: active` by all that do"
             python = "`any_of(...)` starts it by each that arrives, `active_of(...)` by all that do"
-            self.report.add("W144", message, ("task", one), hint=hint, python=python)
+            self.problems.add("W144", message, ("task", one), hint=hint, python=python)
 
     def milestones(self) -> None:
         """Report tasks that can start only before another has started, but come only after it."""
@@ -392,7 +394,7 @@ class _Finder:
             ):
                 message = f"`{name}` can start only before `{last}` has started, but comes only after it"
                 hint = f"let it come from a task before `{last}`, or take `during` out"
-                self.report.add("W144", message, ("task", name), hint=hint)
+                self.problems.add("W144", message, ("task", name), hint=hint)
 
     def _behind(self, name: str) -> set[str] | None:
         """Return a task and all that may come after it; nothing if too many were looked at already."""
@@ -433,7 +435,7 @@ class _Finder:
                     f'let a task decide: `again: {{to: {names[0]}, when: "result < 3"}}`, or `split: one` with routes'
                 )
                 python = 'let a step decide: `repeat(step, back_to=..., when="result < 3")`, or `choose(...)`'
-                self.report.add("W145", message, ("task", names[0]), hint=hint, python=python)
+                self.problems.add("W145", message, ("task", names[0]), hint=hint, python=python)
 
 
 def _way(names: list[str]) -> str:

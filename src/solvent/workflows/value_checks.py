@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.workflows.model import Service, Task, Workflow
-    from solvent.workflows.places import Key, Report
+    from solvent.workflows.places import Key, Problems
 
 MAX_LIMIT = 1_000_000_000
 """The largest limit of a service: seconds of more than 30 years, or as many calls."""
@@ -50,25 +50,25 @@ def refuse_options(code: str, service: Service, known: set[str]) -> None:
         raise WorkflowProblem(code, f"service `{service.name}`: {said}", hint=hint)
 
 
-def check_values(workflow: Workflow, report: Report) -> None:
+def check_values(workflow: Workflow, problems: Problems) -> None:
     """Report numbers, names and constants that no run could use."""
     for key, name in _names(workflow):
         if not is_whole_text(name):
             message = f"the text `{name}` has half of a surrogate pair, which no record can hold"
-            report.add("W207", message, key, hint="write the whole character")
+            problems.add("W207", message, key, hint="write the whole character")
     for service in workflow.services:
-        _check_service(service, report)
+        _check_service(service, problems)
     for lock, permits in workflow.locks.items():
-        _check_count(permits, f"the lock `{lock}` has", "permits", _NOWHERE, report)
+        _check_count(permits, f"the lock `{lock}` has", "permits", _NOWHERE, problems)
     for name, value in workflow.inputs.items():
-        _check_constant(value, f"the input `{name}`", ("input", name), report)
+        _check_constant(value, f"the input `{name}`", ("input", name), problems)
     for one in workflow.resources:
         for number in (*(one.shape or ()), one.size):
             if type(number) is int and number > MAX_SIZE:
                 message = f"the resource `{one.name}` has more than {MAX_SIZE:,} rows or bytes"
-                report.add("W209", message, ("resource", one.name), hint=f"at most {MAX_SIZE:,}")
+                problems.add("W209", message, ("resource", one.name), hint=f"at most {MAX_SIZE:,}")
     for task in workflow.tasks:
-        _check_task(task, report)
+        _check_task(task, problems)
 
 
 def is_whole_text(text: str) -> bool:
@@ -122,10 +122,10 @@ def _names(workflow: Workflow) -> Iterator[tuple[Key, str]]:
                 yield ("task", task.name), text
 
 
-def _check_service(service: Service, report: Report) -> None:
+def _check_service(service: Service, problems: Problems) -> None:
     for fault in limit_faults(service):
         hint = "leave it out for no limit"
-        report.add("W206", f"service `{service.name}`: {fault}", ("service", service.name), hint=hint)
+        problems.add("W206", f"service `{service.name}`: {fault}", ("service", service.name), hint=hint)
 
 
 def limit_faults(service: Service) -> list[str]:
@@ -141,38 +141,38 @@ def limit_faults(service: Service) -> list[str]:
 _USUAL = Policy()
 
 
-def _check_task(task: Task, report: Report) -> None:
+def _check_task(task: Task, problems: Problems) -> None:
     key: Key = ("task", task.name)
     for slot in task.slots:
         if isinstance(slot, Value) and type(slot.value) is list:
-            _check_constant(slot.value, f"a constant of `{task.name}`", key, report)
+            _check_constant(slot.value, f"a constant of `{task.name}`", key, problems)
     control = task.control
     if control is None:
         return
     does = f"`{task.name}` has"
-    _check_count(control.copies, does, "threads", key, report)
-    _check_count(control.threads, does, "threads", key, report)
-    _check_count(control.need, does, "arrivals to wait for", key, report)
+    _check_count(control.copies, does, "threads", key, problems)
+    _check_count(control.threads, does, "threads", key, problems)
+    _check_count(control.need, does, "arrivals to wait for", key, problems)
     if control.many is not None:
-        _check_count(control.many.need, does, "results to wait for", key, report)
+        _check_count(control.many.need, does, "results to wait for", key, problems)
         if isinstance(control.many.count, Value):
-            _check_count(control.many.count.value, does, "instances", key, report)
+            _check_count(control.many.count.value, does, "instances", key, problems)
 
 
-def _check_count(count: Any, does: str, what: str, key: Key, report: Report) -> None:
+def _check_count(count: Any, does: str, what: str, key: Key, problems: Problems) -> None:
     if type(count) is int and count > MAX_COUNT:
-        report.add("W209", f"{does} more than {MAX_COUNT:,} {what}", key, hint=f"at most {MAX_COUNT:,}")
+        problems.add("W209", f"{does} more than {MAX_COUNT:,} {what}", key, hint=f"at most {MAX_COUNT:,}")
 
 
-def _check_constant(value: Any, what: str, key: Key, report: Report) -> None:
+def _check_constant(value: Any, what: str, key: Key, problems: Problems) -> None:
     if type(value) is not list:
         return
     depth, size = _extent(value, {}, MAX_NESTED)
     if depth > MAX_NESTED:
         message = f"{what} has lists more than {MAX_NESTED} deep in each other, or in themselves"
-        report.add("W208", message, key, hint="keep long data flat")
+        problems.add("W208", message, key, hint="keep long data flat")
     elif size > MAX_ITEMS:
-        report.add("W208", f"{what} has more than {MAX_ITEMS:,} items", key, hint="read it from a file in a service")
+        problems.add("W208", f"{what} has more than {MAX_ITEMS:,} items", key, hint="read it from a file in a service")
 
 
 def _extent(items: list[Any], known: dict[int, tuple[int, int]], levels: int) -> tuple[int, int]:
@@ -192,14 +192,14 @@ def _extent(items: list[Any], known: dict[int, tuple[int, int]], levels: int) ->
 _FILE = "file:"
 
 
-def check_placeholders(task: Task, service: Service, report: Report) -> None:
+def check_placeholders(task: Task, service: Service, problems: Problems) -> None:
     """Report the arguments that a service asks for and a task does not give."""
     given = {*map(str, range(len(task.arguments))), *task.keywords}
     for name in sorted(_asked(service) - given):
         message = f"`{task.name}` calls `{service.name}`, which needs the argument {{{name}}}, and does not give it"
         how = "`in: [...]`" if name.isdecimal() else f"`with: {{{name}: ...}}`"
         plain = f"{{{{{name}}}}} is the text {{{name}}} itself"
-        report.add(
+        problems.add(
             "W185",
             message,
             ("task", task.name),
