@@ -377,7 +377,7 @@ def load_program(arguments: Namespace) -> Program:
     return load(arguments.file, functions=functions)
 
 
-def load_to_run(arguments: Namespace) -> Program:
+def load_program_to_run(arguments: Namespace) -> Program:
     """Read and check the program that the arguments name, and show warnings."""
     from solvent.cli.render import show_doubt
     from solvent.hocl.process_settings import deep_stack

@@ -23,7 +23,7 @@ from solvent.cli.arguments import (
     add_wfformat,
     any_file,
     at_least,
-    load_to_run,
+    load_program_to_run,
     parser_for,
 )
 from solvent.cli.interrupt import begin, raise_if_interrupted
@@ -189,7 +189,7 @@ def _add_for_nodes(parser: ArgumentParser) -> None:
 
 def _load(options: Namespace) -> Solution:
     try:
-        return load_to_run(options).solution()
+        return load_program_to_run(options).solution()
     except NameProblem as error:
         if error.code == "H204" and options.functions is None:
             from solvent.workflows.translate import workflow_functions

@@ -18,7 +18,7 @@ from solvent.cli.workflows import (
     folder_of,
     inputs_of,
     is_workflow,
-    load_to_run,
+    load_workflow_to_run,
     refuse,
     refuse_for_program,
     refuse_uncallable,
@@ -47,7 +47,7 @@ def run_by_agents(options: Namespace) -> int:
 
     if not is_workflow(options.file):
         refuse_for_program(options, ("agents",), "use --nodes N for a program")
-    loaded = load_to_run(options.file, scale=options.scale)
+    loaded = load_workflow_to_run(options.file, scale=options.scale)
     workflow = loaded.workflow
     # Problems with services are shown here, and not in the logs of agents.
     refuse_uncallable([loaded], folder_of(options.file))

@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from solvent.cli.arguments import checked_ttl, load_functions, load_to_run, tls_of
+from solvent.cli.arguments import checked_ttl, load_functions, load_program_to_run, tls_of
 from solvent.cli.render import complain, counted, show_error, write, write_json
 from solvent.cli.secrecy import VARIABLE
 from solvent.cli.workflows import is_given, is_workflow
@@ -104,7 +104,7 @@ def _prepared(options: Namespace) -> AnyRun:
     if nodes > MAX_NODES:
         raise Misuse("H344", f"at most {MAX_NODES:,} nodes can be processes of one machine")
     return deal_out(
-        load_to_run(options),
+        load_program_to_run(options),
         nodes,
         functions=options.functions,
         state=options.state,
@@ -230,7 +230,7 @@ def _in_store(options: Namespace) -> SharedNodes:
         hint = "`solvent store serve` starts one; then --store nats://127.0.0.1:4222"
         raise Misuse("H344", "`--transport nats` needs a store on NATS servers", hint=hint)
     run = share_out(
-        load_to_run(options),
+        load_program_to_run(options),
         options.nodes,
         manner,
         ttl=checked_ttl(options.ttl),

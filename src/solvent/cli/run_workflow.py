@@ -23,7 +23,7 @@ from solvent.cli.workflows import (
     folder_of,
     inputs_of,
     load_sound,
-    load_to_run,
+    load_workflow_to_run,
     refuse,
     refuse_for_workflow,
     show_problems,
@@ -56,7 +56,7 @@ def run_workflow(options: Namespace) -> int:
     refuse_for_workflow(options, _FOR_PROGRAMS)
     said = f"is for concrete workflows, and `{options.file}` has services of its own"
     refuse(options, ("services",), said)
-    loaded = load_to_run(options.file, scale=options.scale)
+    loaded = load_workflow_to_run(options.file, scale=options.scale)
     with _all_problems_of_services(loaded, folder_of(options.file)):
         inputs = inputs_of(options)
         held = begin_record(options, loaded.workflow, inputs)

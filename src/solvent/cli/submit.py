@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.arguments import add_format, add_no_sync, add_shards, add_store, parser_for
 from solvent.cli.render import write, write_json
-from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_to_run
+from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_workflow_to_run
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     from solvent.runs.agents.submission import give_to_agents
     from solvent.runs.registry import new_name
 
-    workflow = load_to_run(options.file, scale=options.scale).workflow
+    workflow = load_workflow_to_run(options.file, scale=options.scale).workflow
     with store_for(options) as store, hints_with_store(options):
         run = options.name or new_name(workflow.name)
         record = give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards)

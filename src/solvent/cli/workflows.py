@@ -193,7 +193,7 @@ def load_sound(file: str, *, scale: float | None = None) -> Loaded:
     return loaded
 
 
-def load_to_run(file: str, *, scale: float | None = None) -> Loaded:
+def load_workflow_to_run(file: str, *, scale: float | None = None) -> Loaded:
     """Read and check a workflow as `load_sound` does, and show warnings."""
     from solvent.cli.render import show_doubt
     from solvent.workflows.doubts import workflow_doubts
