@@ -1,14 +1,15 @@
 """When a call may begin: limits of a service, and resources that calls claim.
 
-A `Gate` admits the calls of one service in the order in which they came: at most `concurrency` at once, and at least
-`1 / rate` seconds apart. `Turns` admits the calls of one run that claim resources: a call begins when no running call
-has what it claims, and no call that came before waits for it. It takes all of its claims at once, so no two calls can
-wait for each other. Calls that only read are admitted together, and so are those whose ranges do not overlap.
+A `CallLimit` admits the calls of one service in the order in which they came: at most `concurrency` at once, and at
+least `1 / rate` seconds apart. A `ClaimQueue` admits the calls of one run that claim resources: a call begins when no
+running call has what it claims, and no call that came before waits for it. It takes all of its claims at once, so no
+two calls can wait for each other. Calls that only read are admitted together, and so are those whose ranges do not
+overlap.
 
-Nothing polls: a call that leaves admits the next one, and the clock opens a gate when the rate allows.
+Nothing polls: a call that leaves admits the next one, and the clock opens a limit when its rate allows.
 
-Turns only order the calls of one run, so that none of them keeps a worker waiting. Exclusive access is the business of
-the lock of the resource, which a call gets from the `Lender` when it begins:
+The queue only orders the calls of one run, so that none of them keeps a worker waiting. Exclusive access is the
+business of the lock of the resource, which a call gets from the `Lender` when it begins:
 
     function = lender.lent(name, function)    # gets data where the call has claims
     work = lender.lent_awaited(function)      # the same for an asynchronous function
@@ -70,14 +71,14 @@ def claims_among(values: Iterable[Any]) -> tuple[Claim, ...]:
 
 
 class Waiting(Protocol):
-    """Waits at a gate."""
+    """Waits for the limit of its service."""
 
     @property
     def over(self) -> bool:
         """Whether it no longer waits."""
 
     def launch(self) -> None:
-        """Begin; the gate is left later."""
+        """Begin; it leaves the limit later."""
 
 
 class Claimant(Protocol):
@@ -131,8 +132,8 @@ class _Admission(ABC, Generic[One]):
     def _begin(self, one: One) -> None: ...
 
 
-class Gate(_Admission[Waiting]):
-    """The gate of one service."""
+class CallLimit(_Admission[Waiting]):
+    """How many calls of one service may run at once, and how soon after each other they may begin."""
 
     def __init__(self, policy: Policy, clock: Clock) -> None:
         super().__init__()
@@ -186,25 +187,25 @@ class Gate(_Admission[Waiting]):
         self.admit()
 
 
-class Gates:
-    """The gates of services that several callers share, one for each name and its limits."""
+class CallLimits:
+    """The limits of services that several callers share, one for each name and its policy."""
 
     def __init__(self) -> None:
         self._clock = Clock()
-        self._gates: dict[tuple[str, int | None, float | None], Gate] = {}
+        self._limits: dict[tuple[str, int | None, float | None], CallLimit] = {}
 
-    def of(self, service: Service) -> Gate:
-        """Return the gate of a service."""
+    def of(self, service: Service) -> CallLimit:
+        """Return the limit of a service."""
         policy = service.policy
-        return self._gates.setdefault((service.name, policy.concurrency, policy.rate), Gate(policy, self._clock))
+        return self._limits.setdefault((service.name, policy.concurrency, policy.rate), CallLimit(policy, self._clock))
 
     def close(self) -> None:
         """Admit no more."""
         self._clock.close()
 
 
-class Turns(_Admission[Claimant]):
-    """The turns of one run."""
+class ClaimQueue(_Admission[Claimant]):
+    """The calls of one run that claim resources, in the order in which they came."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -242,4 +243,4 @@ def _conflict(claims: Sequence[Claim], others: Sequence[Claim]) -> bool:
     return any(one.conflicts(other) for one in claims for other in others)
 
 
-__all__ = ["Claimant", "Gate", "Gates", "Lender", "Loan", "Turns", "Waiting", "claims_among"]
+__all__ = ["CallLimit", "CallLimits", "ClaimQueue", "Claimant", "Lender", "Loan", "Waiting", "claims_among"]

@@ -1,13 +1,14 @@
 """Calls under a policy: attempts, time-outs, heartbeats, pauses, retries, cancellation.
 
-    Call ── gate ──▶ Attempt 1 ── failed ──▶ pause ── gate ──▶ Attempt 2 ──▶ done(value, failure, 2)
+    Call ── limit ──▶ Attempt 1 ── failed ──▶ pause ── limit ──▶ Attempt 2 ──▶ done(value, failure, 2)
 
 A call is what the caller asked for; an attempt is one try. The service's kind carries out an attempt and must lead it
 to `settle`, now or later, from any thread. It calls `begin` when the service begins (time in a queue does not count for
 the service), and `on_stop` with a function that ends the running call.
 
-A call that claims resources waits for its turn first (`Turns`), and its time counts from when it has them (`begun`).
-Its outcome is sealed before its changes are handed on: changes that are handed on are never reported as failed.
+A call that claims resources waits for its turn first (`ClaimQueue`), and its time counts from when it has them
+(`begun`). Its outcome is sealed before its changes are handed on: changes that are handed on are never reported as
+failed.
 
 An attempt is stopped by its time-out, by missing heartbeats, or because the call is cancelled. If its kind `waits`, the
 outcome is reported when the call has really ended (a process group is dead); otherwise at once (a thread cannot be
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from solvent.services.admission import Gate, Lender, Turns
+    from solvent.services.admission import CallLimit, ClaimQueue, Lender
     from solvent.services.clock import Clock, Timer
     from solvent.services.current_call import Allowance, CallIdentity
     from solvent.services.failure import Done, Kind
@@ -218,8 +219,8 @@ class Call:
     """A call and its attempts; also the handle by which it is cancelled."""
 
     __slots__ = (
-        "_allowance", "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_may_begin", "_timer", "_turns",
-        "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "seen", "service", "task",
+        "_allowance", "_attempt", "_cell", "_claim_queue", "_clock", "_forget", "_launch", "_limit", "_may_begin",
+        "_timer", "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "seen", "service", "task",
     )  # fmt: skip
 
     def __init__(
@@ -231,10 +232,10 @@ class Call:
         done: Done,
         *,
         launch: Callable[[Attempt], None],
-        gate: Gate | None,
+        limit: CallLimit | None,
         clock: Clock,
         forget: Callable[[Call], None],
-        turns: Turns | None = None,
+        claim_queue: ClaimQueue | None = None,
         identity: CallIdentity | None = None,
         may_begin: Callable[[], bool] | None = None,
         allowance: Allowance | None = None,
@@ -248,14 +249,14 @@ class Call:
         self.task = task
         self.arguments = arguments
         self.keywords = keywords
-        self.claims = () if turns is None else claims_among((*arguments, *keywords.values()))
+        self.claims = () if claim_queue is None else claims_among((*arguments, *keywords.values()))
         self.attempts = 0
         self.over = False
         self.lock = threading.Lock()
         self._cell = [done]
         self._launch = launch
-        self._gate = gate
-        self._turns = turns if self.claims else None
+        self._limit = limit
+        self._claim_queue = claim_queue if self.claims else None
         self._clock = clock
         self._forget = forget
         self._attempt: Attempt | None = None
@@ -263,17 +264,17 @@ class Call:
 
     def enter(self) -> None:
         """Make the next attempt as soon as the limits of the service allow."""
-        if self._gate is None:
+        if self._limit is None:
             self.launch()
         else:
-            self._gate.enter(self)
+            self._limit.enter(self)
 
     def launch(self) -> None:
         """Make the next attempt as soon as it has what it claims."""
-        if self._turns is None:
+        if self._claim_queue is None:
             self.proceed()
         else:
-            self._turns.enter(self)
+            self._claim_queue.enter(self)
 
     def proceed(self) -> None:
         """Make the next attempt as soon as it may begin."""
@@ -309,8 +310,8 @@ class Call:
             attempt.stop("CANCELLED", "cancelled")
         else:
             self._finish(None, cancelled_failure())
-            if self._turns is not None:
-                self._turns.admit()
+            if self._claim_queue is not None:
+                self._claim_queue.admit()
 
     def end_attempt(self, value: Any, failure: Failure | None) -> None:
         """Take an attempt's outcome: report it, or retry after a pause."""
@@ -347,10 +348,10 @@ class Call:
             return self._attempt is None and self.attempts >= announced and bool(self._cell)
 
     def _leave(self) -> None:
-        if self._turns is not None:
-            self._turns.leave(self)
-        if self._gate is not None:
-            self._gate.leave()
+        if self._claim_queue is not None:
+            self._claim_queue.leave(self)
+        if self._limit is not None:
+            self._limit.leave()
 
     def _finish(self, value: Any, failure: Failure | None) -> None:
         try:

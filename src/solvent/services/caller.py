@@ -26,7 +26,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from solvent.errors import Misuse, WorkflowProblem
-from solvent.services.admission import Gate, Turns
+from solvent.services.admission import CallLimit, ClaimQueue
 from solvent.services.call import Call
 from solvent.services.clock import Clock
 from solvent.services.current_call import Allowance
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
-    from solvent.services.admission import Gates, Lender
+    from solvent.services.admission import CallLimits, Lender
     from solvent.services.call import Attempt
     from solvent.services.current_call import CallIdentity
     from solvent.services.failure import Done
@@ -81,16 +81,16 @@ class Caller:
         lender: Lender | None = None,
         may_begin: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
-        gates: Gates | None = None,
+        limits: CallLimits | None = None,
         after: Callable[[], None] | None = None,
     ) -> None:
         """Any thread calls `may_begin` before a call begins; while it returns false, calls wait.
 
-        A worker thread calls `after` when a call has ended there (see `threads`). With `gates`, limits of
+        A worker thread calls `after` when a call has ended there (see `threads`). With `limits`, those of
         concurrency and rate hold for all callers that share them.
         """
         self.folder = folder
-        self._gates = gates
+        self._limits = limits
         self._is_inner = False
         self._observer = observer
         self._may_begin = may_begin
@@ -106,7 +106,7 @@ class Caller:
         self._owns_processes = processes is True
         self._makers: dict[str, Maker] = {**_MAKERS, **makers}
         self._kept: dict[str, Any] = {}
-        self._turns = Turns()
+        self._claim_queue = ClaimQueue()
         self._live: set[Call] = set()
         self._quiet = threading.Condition()
         self._closed = threading.Event()
@@ -143,7 +143,7 @@ class Caller:
         if launch is not None:
             return self._begin(
                 Call(
-                    self._services[service], task, arguments, keywords, done, launch=launch, gate=None,
+                    self._services[service], task, arguments, keywords, done, launch=launch, limit=None,
                     clock=self.clock, forget=self._forget, identity=identity, allowance=allowance,
                 )
             )  # fmt: skip
@@ -178,7 +178,7 @@ class Caller:
     ) -> None:
         """Call the services of a sub-workflow from now on."""
         self.folder, self.lender, self._observer = folder, lender, observer
-        self._makers, self._turns, self._is_inner = {**_MAKERS, **makers}, Turns(), True
+        self._makers, self._claim_queue, self._is_inner = {**_MAKERS, **makers}, ClaimQueue(), True
         self._starters = {service.name: self._make_starter(service) for service in services}
 
     def attempt(  # noqa: PLR0917 -- what makes a call
@@ -202,7 +202,7 @@ class Caller:
         return self._begin(
             Call(
                 found, task, arguments, keywords, done, launch=self._launches[service],
-                gate=self._gate(found) if policy.concurrency or policy.rate else None,
+                limit=self._limit(found) if policy.concurrency or policy.rate else None,
                 clock=self.clock, forget=self._forget, identity=identity, may_begin=self._may_begin,
                 allowance=Allowance(1, _never), seen=SeenByAll(seen),
             )
@@ -215,7 +215,7 @@ class Caller:
 
     def pause(self, service: str) -> None:
         """Let no call of a service with a rate begin before the next is due, whoever made the last one."""
-        self._gate(self._services[service]).pause()
+        self._limit(self._services[service]).pause()
 
     def in_threads(self, function: Callable[..., Any]) -> Launch:
         """Return a launch that runs a function, with the call's arguments, in a worker thread."""
@@ -325,8 +325,8 @@ class Caller:
 
     def _guarded(self, service: Service, launch: Launch) -> Starter:
         policy, observer = service.policy, self._observer
-        gate = self._gate(service) if policy.concurrency or policy.rate else None
-        turns = self._turns if self.lends_to(service) else None
+        limit = self._limit(service) if policy.concurrency or policy.rate else None
+        claim_queue = self._claim_queue if self.lends_to(service) else None
 
         def start(  # noqa: PLR0917 -- as `start` above
             task: str,
@@ -339,8 +339,8 @@ class Caller:
             seen = None if observer is None else observer.call(service.name, task, identity)
             call = Call(
                 service, task, arguments, keywords, done,
-                launch=launch, gate=gate, clock=self.clock, forget=self._forget, turns=turns, identity=identity,
-                may_begin=self._may_begin, allowance=allowance, seen=seen,
+                launch=launch, limit=limit, clock=self.clock, forget=self._forget, claim_queue=claim_queue,
+                identity=identity, may_begin=self._may_begin, allowance=allowance, seen=seen,
             )  # fmt: skip
             self._live.add(call)
             call.enter()
@@ -348,16 +348,17 @@ class Caller:
 
         return start
 
-    def _gate(self, service: Service) -> Gate:
-        if self._gates is not None and not self._is_inner:
-            return self._gates.of(service)
+    def _limit(self, service: Service) -> CallLimit:
+        if self._limits is not None and not self._is_inner:
+            return self._limits.of(service)
         policy = service.policy
         if service.kind == "workflow":
             # One for each depth: a workflow that calls itself waits for those inside it.
-            return Gate(policy, self.clock)
-        if self._gates is not None:
-            return self._gates.of(service)
-        return self.keep(f"gate {service.name} {policy.concurrency} {policy.rate}", lambda _: Gate(policy, self.clock))
+            return CallLimit(policy, self.clock)
+        if self._limits is not None:
+            return self._limits.of(service)
+        name = f"limit {service.name} {policy.concurrency} {policy.rate}"
+        return self.keep(name, lambda _: CallLimit(policy, self.clock))
 
     def _forget(self, call: Call) -> None:
         self._live.discard(call)

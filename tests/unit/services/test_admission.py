@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.services import Caller, heartbeat
-from solvent.services.admission import Gates, Turns
+from solvent.services.admission import CallLimits, ClaimQueue
 from solvent.services.current_call import CURRENT, begun, sealed
 from solvent.workflows.model import Claim
 from tests.unit.services.functions import fail
@@ -111,9 +111,9 @@ def test_thousands_that_fail_at_once_need_no_stack() -> None:
         caller.threads.refusal = None
 
 
-def test_callers_that_share_gates_share_limits() -> None:
+def test_callers_share_limits() -> None:
     """Calls of another caller wait for their turn, too, also if that one was closed meanwhile."""
-    go, gates, begun = threading.Event(), Gates(), list[int]()
+    go, limits, begun = threading.Event(), CallLimits(), list[int]()
 
     def work(number: int) -> int:
         begun.append(number)
@@ -121,7 +121,7 @@ def test_callers_that_share_gates_share_limits() -> None:
         return number
 
     services = [python(work, concurrency=1)]
-    with Caller(services, jobs=4, gates=gates) as one, Caller(services, jobs=4, gates=gates) as other:
+    with Caller(services, jobs=4, limits=limits) as one, Caller(services, jobs=4, limits=limits) as other:
         first = call(one, "s", 1)
         wait_until(lambda: begun == [1])
         second, third = start(other, "s", 2), call(one, "s", 3)
@@ -130,7 +130,7 @@ def test_callers_that_share_gates_share_limits() -> None:
         go.set()
         assert [first.value(), third.value()] == [1, 3]
     assert begun == [1, 3]
-    gates.close()
+    limits.close()
 
 
 WRITE, READ, LOW, HIGH = Claim("g"), Claim("g", "read"), Claim("g", "write", 0, 5), Claim("g", "write", 5)
@@ -150,9 +150,9 @@ class One:
         self.is_in = True
 
 
-def entered(*several: One) -> tuple[Turns, list[bool]]:
+def entered(*several: One) -> tuple[ClaimQueue, list[bool]]:
     """Let all enter, in order, and tell who is in."""
-    turns = Turns()
+    turns = ClaimQueue()
     for one in several:
         turns.enter(one)
     return turns, [one.is_in for one in several]

@@ -48,7 +48,7 @@ from solvent.runs.registry import (
     run_at,
 )
 from solvent.runs.turns import Turns
-from solvent.services.admission import Gates
+from solvent.services.admission import CallLimits
 from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Agent:
         self._offers = offers
         self._ttl = ttl
         #: So that limits of services hold for all runs together.
-        self._gates = Gates()
+        self._limits = CallLimits()
         #: Of this process: an agent that is started again by the same name is another one to whom asked it for calls.
         self._token = secrets.token_hex(8)
         self._tell = Teller(tell)
@@ -111,7 +111,7 @@ class Agent:
         self._writer = JournalWriter(store, is_away)
         self._turns = Turns(self)
         self._host_run = partial(
-            HostedRun, store, name, jobs=jobs, may_begin=self._may_act, gates=self._gates,
+            HostedRun, store, name, jobs=jobs, may_begin=self._may_act, limits=self._limits,
             token=self._token, heartbeats=self._shares.heartbeats, put=self._turns.came.put,
         )  # fmt: skip
         self._came = self._turns.came
@@ -150,7 +150,7 @@ class Agent:
                     # written next may rest on what is not. So nothing is, as if this agent had been killed.
                     for hosted in self.runs.values():
                         hosted.close()
-                    self._gates.close()
+                    self._limits.close()
 
     def _is_idle(self) -> bool:
         return self._read_up_to > 0 and not self.runs

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from solvent.runs.journal import StoredJournal
     from solvent.runs.kept import Blobs
     from solvent.runs.registry import RunRecord
-    from solvent.services.admission import Gates
+    from solvent.services.admission import CallLimits
     from solvent.services.observer import CallObserver
     from solvent.store import Record, Store
     from solvent.store.interface import Entry
@@ -57,7 +57,7 @@ class HostedRun:
         jobs: int | None,
         may_begin: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
-        gates: Gates | None = None,
+        limits: CallLimits | None = None,
         token: str = "",
         heartbeats: Heartbeats | None = None,
         put: Callable[[Any], None] = lambda _: None,
@@ -83,7 +83,7 @@ class HostedRun:
         self._jobs = jobs
         self._may_begin = may_begin
         self.observer = observer
-        self._gates = gates
+        self._limits = limits
         #: Messages that were read when shards were taken, and up to where.
         self._messages: dict[int, list[Record]] = {}
         self._messages_up_to = 0
@@ -141,7 +141,7 @@ class HostedRun:
                 makers=MAKERS,
                 may_begin=self._may_begin,
                 observer=self.observer,
-                gates=self._gates,
+                limits=self._limits,
             )
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
