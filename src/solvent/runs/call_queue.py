@@ -1,14 +1,15 @@
-"""Which calls of a recorded run are made now: as many as can run, and a few more, so that no thread waits for the next.
+"""Chooses the calls of a run that are made now: as many as can run, and a few more, so that no thread is idle.
 
-A call that is ready waits, and nothing is noted of it: another agent that gets its shard makes it as if nobody had had
-it before, and a death costs it nothing. It is noted and made when there is room: a thread for each call that needs one,
-and as many more as end while the agent is busy with a turn (`AHEAD_SECONDS`), as was seen of this service: hardly any
-of calls that take a second, many of those that take a millisecond. Services with limits of their own get no more than
-those allow. Calls of a shard that is to be left to another agent come last.
+A ready call waits here, and the journal has nothing of it. If its shard goes to another agent, that agent makes the
+call for the first time, so a death costs a waiting call nothing. A call is noted and made when there is room. Each
+thread is room for one call, and for as many more as end while the agent is busy with a turn (`AHEAD_SECONDS`). How many
+that are is estimated from earlier calls of the service: hardly any that take a second, many that take a millisecond.
+Services with limits of their own get no more calls than those allow. Calls of a shard that is to be left to another
+agent come last.
 
-Calls that wait then are made at other agents that have room (`peers`), as many at a time as keep those busy for as
-long; unless they take so short a time that this costs more than it saves. What is small, or there is room for, stays
-here. A service with limits of its own is called at one agent at a time (`Elsewhere.holder`), so that they hold.
+Calls that still wait are made at other agents with room (`peers`), as many as keep these busy for `AHEAD_SECONDS`. A
+call stays here if there is room for it here, or if it is so short that asking another agent costs more than it saves. A
+service with limits of its own is called at one agent at a time (`Elsewhere.holder`), so that its limits hold.
 """
 
 from __future__ import annotations

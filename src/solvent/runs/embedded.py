@@ -1,15 +1,15 @@
 """Runs a workflow in this process: its molecules react here, its services are called in threads or processes.
 
-It is the owner of turns (see `turns`) with one execution, and of what an agent has no use for: limits, Ctrl-C, signals
-that come at a time, and the report. Where the run is recorded, a commit takes longer than a task's reactions: all
-answers that have come meanwhile are noted together. And only calls that can run soon are noted and made: of the others
-nothing is written, so whoever resumes the run knows that they were never begun.
+An `EmbeddedRun` owns `Turns` (see `turns`) with one execution. It adds what an agent does not need: limits, Ctrl-C,
+signals that come at a given time, and the report. In a recorded run a commit takes longer than the reactions of a task,
+so each turn notes all answers that have come since the last one. Only calls that can run soon are noted and made (see
+`call_queue`). The journal has nothing of the others, so a process that resumes the run knows that they never began.
 
-Turns are taken by one thread at a time, not always the same: a worker thread whose call has ended takes the next one
-itself, and often makes the call that follows. To wake another thread for each would take longer than both: a chain of
-10,000 tasks that do nothing took four times as long (`bench.workflow`). The thread that called `run` takes turns when
-answers come from elsewhere (processes, coroutines, timers) or faster than one worker can take them, and looks at
-limits and signals. All of them run in the context (`contextvars`) of that thread.
+One thread at a time takes a turn, but not always the same thread. A worker thread whose call has ended takes the next
+turn itself, and often makes the call that follows. Waking another thread for each would take longer than both: a chain
+of 10,000 tasks that do nothing took four times as long (`bench.workflow`). The thread that called `run` takes turns
+when answers come from elsewhere (processes, coroutines, timers) or faster than one worker can take them; it also checks
+limits and signals. All turns run in the context (`contextvars`) of that thread.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class EmbeddedRun:
         observer: CallObserver | None = None,
         inbox: Callable[[], list[tuple[str, Any, str]]] | None = None,
     ) -> None:
-        """`solution` is a concrete workflow that was written by somebody else.
+        """`solution` is a concrete workflow that was not translated here.
 
-        `inbox` returns signals that others have sent since it was asked last: name, value and id. Without one nobody
-        can, and a run that waits for people is stuck.
+        `inbox` returns the signals that other processes have sent since its last call: name, value and id. Without it
+        no signals can be sent, and a run that waits for people is stuck.
         """
         if solution is None:
             concrete = concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)

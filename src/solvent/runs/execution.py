@@ -1,21 +1,21 @@
 """One execution of a workflow, or of those of its tasks that are at one shard.
 
-It is composed of a reactor for its molecules, a journal, a mailbox, the calls that are open and the functions that its
-rules call. Whoever hosts it drives it, in one thread:
+An `Execution` consists of a reactor for its molecules, a journal, a mailbox, the open calls and the functions that its
+rules call. An embedded run or an agent drives it by `turns`, in one thread at a time:
 
-    execution.start(caller)         # be where the journal ends
-    execution.take(answer)          # what has come: the answer of a call,
+    execution.start(caller)         # repeat what the journal has
+    execution.take(answer)          # take what has come: the answer of a call,
     execution.hear(messages)        # or messages of other shards,
-    execution.signal(name, value)   # or a signal;
-    execution.settle()              # react until nothing more can happen without such; calls are planned
-    execution.admit(call)           # choose the calls that are to be made
-    execution.journal.commit()      # keep what was noted; a shard also has messages: `appends` gives both
-    execution.begin_calls()
+    execution.signal(name, value)   # or a signal
+    execution.settle()              # react until nothing more can happen without further input; calls are planned
+    execution.admit(call)           # choose the calls that are to be made, and note them
+    execution.journal.commit()      # store what was noted; a shard also has messages: `appends` returns both
+    execution.begin_calls()         # make the calls
 
-The sub-workflows that it calls are executions inside it (`nested`): they have its journal and its calls, and their host
-drives only the outermost one.
+The sub-workflows that it calls are executions inside it (`nested`): they use its journal and its calls, and only the
+outermost execution is driven.
 
-Everything is told by the journal and the messages: whoever opens both again is where the last one was.
+The journal and the messages determine its state: an execution that reads both arrives where the one before it stopped.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class Execution:
             if self.mailbox is not None:
                 self._again = self.mailbox.outgoing()
             self._is_caught_up = True
-            # Those that came when the last one who had this was dead may call off what it had called.
+            # Messages that came after the agent before had died may call off what that agent had called.
             self._hear_the_rest()
             self.settle()
         except BaseException:
@@ -421,8 +421,8 @@ class Execution:
     def appends(self) -> list[Append]:
         """Give what is to be kept before anything is done: the journal, and messages to others behind it.
 
-        What the last one who had this may not have sent any more comes before the journal: from the next record on
-        nobody would know that it was not sent.
+        First come the messages that the agent before may not have sent: from the next record of the journal on it would
+        not be known that they were not sent.
         """
         assert self.mailbox is not None
         found = [*self._again, *self.journal.taken(), *self.mailbox.outgoing()]
@@ -549,7 +549,7 @@ class Execution:
         return self.caller.start(*what, **options)
 
     def tell_made(self, call: OpenCall) -> None:
-        """Count a call that is about to be made, and tell whoever watches; one that is refused only has an end."""
+        """Count a call that is about to be made, and report it to `watch`; a call that is refused only has an end."""
         name, now = call.task, self.seconds
         self.report.timings[name].started = now
         if not call.is_refused and not call.is_made:
@@ -638,7 +638,7 @@ class Execution:
         self.reactor.go_on(self.solution if solution is None else solution)
 
     def _note(self, event: TaskEvent) -> None:
-        """Tell whoever watches of an event."""
+        """Report an event to `watch`."""
         if self.report.trace is not None:
             self.report.trace.append(event)
         if self.watch is not None:
@@ -765,7 +765,7 @@ class Execution:
         """Send something to a task of another shard."""
         assert self.mailbox is not None
         past = self.journal.past
-        # It was sent before the next record was written; only what the last one led to may not have been.
+        # It was sent before the next record was written; only what the last record led to may not have been sent.
         self.mailbox.send(task, molecule, was_sent=bool(past) and len(past) >= self.journal.last_inputs)
 
     def note_adaptation(self, alternative: str, task: Molecule, kind: Molecule, what: Molecule) -> None:

@@ -1,9 +1,9 @@
-"""The journal of a run, or of one shard of it: one log of a store, which only one process at a time may write.
+"""The journal of a shard: one log of a store, which only one process at a time may write.
 
-Whoever opens it reads all of it and appends that it continues from here. The store takes a record only from who has
-seen the last one (`expected`), so whoever had the journal before, and was only stopped, finds out at its next commit.
-Where a lease says who may open it, the epochs in the journal grow: who was stopped between the lease and the journal
-finds out when it opens it, however much it reads there.
+A process that opens a journal reads all of it and appends `ShardTaken`. The store takes a record only with the position
+of the one before (`expected`). So if a process was stopped for a while and another one has opened the journal, its next
+commit is refused. Where a lease decides which agent may open a journal, the epochs in the journal grow: an agent that
+was stopped between taking the lease and opening the journal is refused when it opens it, however much it has read.
 """
 
 from __future__ import annotations
@@ -64,31 +64,31 @@ class Journal(Protocol):
     is_read_only: bool
     #: Inputs that are yet to be fed to the workflow again.
     past: deque[AnyEvent]
-    #: How many of these are of the last record: what they have led to may not have been done.
+    #: How many of these are in the last record: the messages and calls that follow from them may not have been stored.
     last_inputs: int
-    #: Calls of the past that were made, each with how many inputs there were before; those without an answer are yet to
-    #: be made, unless nothing is (`is_read_only`).
+    #: Calls that were made in the past, each with the number of inputs before it. Calls without an answer are left out,
+    #: since they are still to be made, unless the journal is read only (`is_read_only`).
     starts: deque[tuple[int, str]]
     #: How often each call was begun before, and when it was first.
     begun: Counter[str]
     began: dict[str, float]
-    #: How many attempts of each call were begun before, but for those that were ended by who had made them.
+    #: How many attempts of each call were begun before, without those that their own agent has given up.
     attempts: Counter[str]
-    #: How often each call was out when the process that had made it died.
+    #: How often each call was lost because the process that was making it died.
     losses: Counter[str]
-    #: Calls without an answer of who resumes it, and which of their attempts was noted last.
+    #: Calls that are still being made, each with its latest attempt: at other agents, or here if their agent resumes.
     out: dict[str, int]
-    #: The agents at which some of these are made.
+    #: The agents that make some of these calls, where it is another agent.
     elsewhere: dict[str, str]
     #: All adaptations that have happened.
     adaptations: list[Adapted]
-    #: Answers of the version before, by what calls are the same: they are not made when they come.
+    #: Answers of the version before, by what makes calls equal: an equal call gets its answer from here.
     pool: Pool
     #: The tasks that wait for people, each with the signal, as was noted last.
     waits: list[tuple[str, str]]
-    #: By when the signals of waits are to come: each wait by its sub-workflow, its task and which one it is.
+    #: By when the signal of each wait must come.
     limits: dict[Wait, float]
-    #: The paths of sub-workflows that are open, by their calls: these are not made again.
+    #: The paths of open sub-workflows, by their calls: they are continued, and their calls are not made again.
     open_calls: dict[str, str]
     #: The sub-workflows that were called, by their digests.
     definitions: dict[str, WorkflowDefined]
@@ -102,7 +102,7 @@ class Journal(Protocol):
         """How large the value of an answer may be."""
 
     def note(self, event: Event, /) -> None:
-        """Write something down; it counts from the next `commit` on."""
+        """Note an event; it counts from the next `commit` on."""
 
     def name_of(self, call: str, /) -> str:
         """Return what the service of a call knows it by."""
@@ -111,7 +111,7 @@ class Journal(Protocol):
         """Return what the service of a call knows it by, if that is noted with it."""
 
     def started(self, event: CallStarted, /) -> int:
-        """Note that an attempt of a call is about to be made; return how many of it were noted, by anybody."""
+        """Note that an attempt of a call is about to be made; return how many were noted, by all agents."""
 
     def defined(self, definition: str, make: Callable[[Blobs], WorkflowDefined], /) -> None:
         """Note what a sub-workflow is, unless it is in the journal."""
@@ -120,7 +120,7 @@ class Journal(Protocol):
         """Note that a call made at another agent is to be made again; so many attempts were noted since `open`."""
 
     def number(self, call: str, /) -> int:
-        """Return how many attempts of a call were noted, by anybody."""
+        """Return how many attempts of a call were noted, by all agents."""
 
     def withdraw(self, call: str, /) -> None:
         """Note that a call which is out was not made, if it is: it has used up no attempt."""
@@ -149,10 +149,10 @@ class Journal(Protocol):
         """Return a sub-workflow as JSON; nothing where a file cannot say it."""
 
     def commit(self) -> None:
-        """Keep what was written down; raise `RecordProblem` if somebody else has the journal now."""
+        """Store what was noted; raise `RecordProblem` if another process has the journal now."""
 
     def taken(self) -> list[Append]:
-        """Return what was written down, if anything, for somebody who appends it and tells by `kept` where."""
+        """Return what was noted, if anything: the caller appends it and reports its position by `kept`."""
 
     def kept(self, position: int, /) -> None:
         """Take the position of the last record, which the store has taken."""
@@ -181,13 +181,13 @@ class StoredJournal:
         self.began: dict[str, float] = {}
         self.attempts: Counter[str] = Counter()
         self.losses: Counter[str] = Counter()
-        #: Calls without an answer of who resumes it (`is_resumed`), and which of their attempts was noted last.
+        #: Calls that are still being made, each with its latest attempt; here only if `is_resumed`.
         self.out: dict[str, int] = {}
         self.elsewhere: dict[str, str] = {}
-        # How many attempts of each call were noted, by anybody.
+        # How many attempts of each call were noted, by all agents.
         self._numbers: Counter[str] = Counter()
         self.is_read_only = is_read_only
-        #: Whether who has opened it had it before, and nobody else since.
+        #: Whether the agent that has opened it had it before, and no other agent since.
         self.is_resumed = False
         self.adaptations: list[Adapted] = []
         self.pool: Pool = {}
@@ -197,11 +197,11 @@ class StoredJournal:
         self.definitions: dict[str, WorkflowDefined] = {}
         #: The paths of sub-workflows that begin again: what happened inside is not done again.
         self._lost_within = set[str]()
-        #: Those that will follow from the inputs again.
+        #: Adaptations that will follow from the inputs again.
         self._adapted: list[Adapted] = []
         self._pending: list[Event] = []
         self._pending_bytes = 0
-        #: The record that is being appended, of which nobody knows whether it is there; nothing is written before it.
+        #: The record that is being appended. The store may or may not have it yet; nothing is appended before it.
         self._sealed = b""
         self._last = 0
         self._room = store.max_record_bytes // 2
@@ -209,7 +209,7 @@ class StoredJournal:
     def open(self, epoch: int = 0, *, since: Collection[int] = ()) -> None:
         """Read what was done, and continue from here; raise `RecordProblem` R402 if that was done in a later epoch.
 
-        Who had it in the epochs `since`, and does not know how far it came, resumes if nobody else had it after that.
+        An agent that had it in the epochs `since`, and does not know how far it came, resumes if no other had it since.
         """
         last_at, epoch_before = 0, 0
         # Where answers are among the inputs that were no data and not kept.
@@ -303,7 +303,7 @@ class StoredJournal:
         return getattr(event, "within", "") in self._lost_within
 
     def _lose_calls(self) -> None:
-        """Count the calls that are out as lost with who had made them; those at other agents go on there."""
+        """Count the open calls as lost with the agent that was making them; calls at other agents go on there."""
         self.losses.update(self.out.keys() - self.elsewhere.keys())
         self.out = {call: attempt for call, attempt in self.out.items() if call in self.elsewhere}
 
@@ -314,7 +314,7 @@ class StoredJournal:
             self.note(CallLost(call, time.time()))
 
     def note(self, event: Event) -> None:
-        """Write something down; it counts from the next `commit` on."""
+        """Note an event; it counts from the next `commit` on."""
         self._pending.append(event)
 
     def name_of(self, call: str) -> str:
@@ -329,7 +329,7 @@ class StoredJournal:
         return self._names.get(call, "")
 
     def started(self, event: CallStarted) -> int:
-        """Note that an attempt of a call is about to be made; return how many of it were noted, by anybody."""
+        """Note that an attempt of a call is about to be made; return how many were noted, by all agents."""
         self.note(event)
         self._numbers[event.call] += 1
         return self._numbers[event.call]
@@ -350,7 +350,7 @@ class StoredJournal:
         self.begun[call] += why != "unmade" or attempts > 1
 
     def number(self, call: str) -> int:
-        """Return how many attempts of a call were noted, by anybody."""
+        """Return how many attempts of a call were noted, by all agents."""
         return self._numbers[call]
 
     def signalled(self, name: str, value: Any, id: str) -> None:  # noqa: A002 - what an event calls it
@@ -394,9 +394,9 @@ class StoredJournal:
         return self.store.get_blob(definition.document).decode() if definition.document else ""
 
     def taken(self) -> list[Append]:
-        """Return what was written down, if anything, for somebody who appends it and tells by `kept` where.
+        """Return what was noted, if anything: the caller appends it and reports its position by `kept`.
 
-        Until that is told nothing more is returned: a record behind one that is not there would be read as if nothing
+        Until then nothing more is returned: a record behind one that is not there would be read as if nothing
         had happened between them.
         """
         if self._sealed:
@@ -428,7 +428,7 @@ class StoredJournal:
         self._last, self._sealed = position, b""
 
     def commit(self) -> None:
-        """Keep what was written down; raise `RecordProblem` if somebody else has the journal now."""
+        """Store what was noted; raise `RecordProblem` if another process has the journal now."""
         if self.is_read_only:
             self._pending.clear()
             return

@@ -1,13 +1,14 @@
-"""A run that this process hosts alone and records: it is an agent that has the only shard, and takes no other.
+"""Records an embedded run: this process is the agent of the run's only shard, and takes no other.
 
-    hosted = new_run(store, workflow, inputs)  # or: resume(store, find(store, "pipeline-7k3q"))
-    run = hosted.embed(workflow, inputs)
-    hosted.open()  # now it is in the store, and this process has it
-    report = hosted.execute(run)
+    recorded = new_run(store, workflow, inputs)  # or: resume(store, find(store, "pipeline-7k3q"))
+    run = recorded.embed(workflow, inputs)
+    recorded.open()  # now the run is in the store, and this process has its lease
+    report = recorded.execute(run)
 
-Like any agent it has a lease of the shard and a heartbeat, which says which process it is. So whoever looks sees who
-has the run, and whether that one is dead: at once on the same machine, where nobody waits for a lease to expire.
-Whoever had it before, and was only stopped, finds out when it next writes to the journal.
+Like every agent, this process holds a lease of the shard and writes a heartbeat, which names the process. So another
+process sees which one runs the shard, and on the same machine also whether it is alive, without waiting for the lease
+to expire. If this process was stopped for a while and another one has taken the shard, the store refuses its next
+append to the journal.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class RecordedRun:
         return can_resume
 
     def open(self) -> None:
-        """Continue from where it is, and see from now on whether somebody ends it."""
+        """Take the shard, read its journal, and notice from now on if another process ends the run."""
         try:
             self._open()
         except BaseException:
@@ -202,7 +203,7 @@ class RecordedRun:
         return self._must_stop.is_set()
 
     def end(self, report: Report) -> None:
-        """Keep how the run ended, or that it was stopped, in which case somebody may continue it."""
+        """Store how the run ended; release one that was stopped, so that another process can continue it."""
         is_cancelled = self._is_cancelled(report)
         if isinstance(report.error, LimitReached) and not is_cancelled:
             self.leave()
@@ -220,14 +221,14 @@ class RecordedRun:
         self.leave()
 
     def _is_cancelled(self, report: Report) -> bool:
-        """Return whether it stopped since somebody has ended it."""
+        """Return whether it stopped because another process has ended it."""
         if not (isinstance(report.error, LimitReached) and self.should_stop()):
             return False
         record = existing(self.store, self.record.run)
         return record.has_ended and record.place == self.record.place
 
     def leave(self) -> None:
-        """Let somebody else continue it, if that can still be said."""
+        """Release the shard for other processes, if the store can be reached."""
         with suppress(StoreError):
             self._shard.release()
         self._stop()
@@ -279,7 +280,7 @@ def held_still(store: Store, record: RunRecord, *, takes_over: bool = False) -> 
             said = f"another process goes on with the run `{record.run}`"
             raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
         try:
-            # Whoever had it before, and was only stopped, finds out.
+            # A process that had it before, and was only stopped, is refused from now on.
             shard.open()
             yield
         finally:
@@ -287,7 +288,7 @@ def held_still(store: Store, record: RunRecord, *, takes_over: bool = False) -> 
 
 
 def refuse_to_continue(store: Store, record: RunRecord, *, takes_over: bool = False) -> None:
-    """Raise `RecordProblem` for a run that nobody can continue (R406), or that another process has, or may (R405)."""
+    """Raise `RecordProblem` if a run cannot be continued (R406), or another process has or may have it (R405)."""
     if record.hindrance:
         hint = "run it anew"
         raise RecordProblem("R406", f"nobody can go on with the run `{record.run}`: {record.hindrance}", hint=hint)

@@ -1,13 +1,14 @@
-"""The register of runs: one key `runs/NAME` of a store for each run, whether one process has it or agents do.
+"""The register of runs: a store has one key `runs/NAME` for each run, embedded or run by agents.
 
-The record of a run says what is run, how it is divided into shards, and how it ended. It is made and changed by
-compare-and-set, so a name is one run's, and a version of it ends once. What happens in between is in the journals of
-its shards (`runs/NAME/shard/K`), and who has one of these its lease says (`runs/NAME/lease/K`). A run that is continued
-with another workflow, or whose answers are not all kept, gets a further version: the names of its journals, leases and
-messages begin with `NAME/VERSION-BRANCH` instead of `NAME` (`RunRecord.place`), and only the record says which counts.
+The record of a run says what is run, how it is divided into shards, and how it ended. It is created and changed by
+compare-and-set, so names are unique and a version ends once. What happens in between is in the journals of the shards
+(`runs/NAME/shard/K`), and their leases (`runs/NAME/lease/K`) name the agents that host them. A run that is continued
+with another workflow, or without some of its answers, gets a further version: the names of that version's journals,
+leases and messages begin with `NAME/VERSION-BRANCH` instead of `NAME` (`RunRecord.place`), and the record says which
+version counts.
 
-A run of agents is announced to them as well (`messages/agents/submitted`). The announcement comes first, and names a
-blob with the record: should whoever submits a run die there, an agent makes the record.
+A run of agents is also announced to them (`messages/agents/submitted`), before its record is made. The announcement
+names a blob with the record: if the submitting process dies in between, an agent makes the record.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 FORMAT = 4
-"""What all who take part in a run must agree on: in which order a shard reacts, and how its record is written.
+"""What all processes of a run must agree on: in which order a shard reacts, and how its record is written.
 
-Whoever continues a shard does again what was done there: its messages must come out with the numbers that they had. So
-this is raised whenever a process of today would do again what one of yesterday has done, and come to something else.
-`tests/unit/runs/agents/test_format.py` tells when.
+An agent that continues a shard repeats what was done there, and its messages must get the numbers that they had. So
+this number is raised whenever a process would repeat the work of an older version of Solvent with another result;
+`tests/unit/runs/agents/test_format.py` fails then.
 """
 MAX_TEXT = 10_000
 MESSAGES = "messages/"
@@ -65,7 +66,7 @@ _RESOURCES = "its tasks change resources in place, and what is in those is not r
 
 
 class RunOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a run was asked for, as far as that matters to who continues it."""
+    """The options of a run that matter when it is continued."""
 
     jobs: int | None = None
     processes: bool = False
@@ -82,7 +83,7 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     run: str
     workflow: str
     created: Time
-    #: Of who has made it.
+    #: The `FORMAT` of the process that made it.
     format: int
     digest: str
     tasks: int
@@ -100,7 +101,7 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     file: str = ""
     folder: str = ""
     options: RunOptions = RunOptions()
-    #: Why nobody can continue it, should it be stopped.
+    #: Why it cannot be continued if it is stopped.
     hindrance: str = ""
     #: Whether agents run it.
     by_agents: bool = False
@@ -112,7 +113,7 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     signals: tuple[str, ...] = ()
     #: Each time a run is continued otherwise than it was it has a further version, with journals of its own (`place`).
     version: int = 1
-    #: Tells who has made this version from others who have tried to.
+    #: A random text, which tells this version from others of the same number that processes have tried to make.
     branch: str = ""
     #: The blob with answers of the version before whose calls may still come (see `versions`).
     pool: str = ""
@@ -131,7 +132,7 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def lasted(self) -> float:
-        """For how many seconds it has been there, by the clocks of who created and who ended it."""
+        """For how many seconds it has been there, by the clocks of the processes that created and ended it."""
         return max(0.0, (self.ended if self.has_ended else time.time()) - self.created)
 
 
@@ -248,7 +249,7 @@ def announced(data: bytes) -> tuple[str, str]:
 def announced_record(store: Store, place: str, blob: str) -> RunRecord | None:
     """Return the record of a run that was announced, unless another version of it counts.
 
-    Make the record, where who has announced it did not come to that.
+    Make the record if the process that announced it died before it did.
     """
     run = run_at(place)
     record = record_of(store, run)
@@ -274,7 +275,7 @@ def change(store: Store, run: str, make: Callable[[RunRecord], RunRecord | None]
 
 
 def end(store: Store, place: str, state: State, why: str = "") -> bool:
-    """End a version of a run; return whether it was this that ended it. Whoever runs it finds out, and leaves it."""
+    """End a version of a run; return whether this call ended it. The agents that run it notice, and leave it."""
     at, text, run = time.time(), legible(why[:MAX_TEXT]), run_at(place)
 
     def ended(record: RunRecord) -> RunRecord | None:

@@ -1,13 +1,14 @@
-"""The turn of a run, wherever it is hosted: in this process alone, or with others at an agent.
+"""Turns: what an embedded run and an agent repeat with their executions until the end.
 
-    take     answers, messages and signals that have come
-    settle   react until nothing more can happen without such
+    take     take the answers, messages and signals that have come
+    settle   let executions react until nothing more can happen without further ones
     admit    choose the calls that are to be made, and note them
-    keep     what was noted, and what is said to other shards
-    go       make those calls
+    keep     store what was noted, and the messages to other shards
+    go       make the admitted calls
 
-Nothing is done outside before what it rests on is kept. What comes, how long to wait for it, and what it means that
-something goes wrong is its owner's: an embedded run has one execution and ends with it, an agent has many.
+Nothing is done outside before what it rests on is stored. A `TurnOwner`, that is, an embedded run or an agent, decides
+how long to wait, what to do with what has come, which calls to admit, how to store, and what an error ends: an embedded
+run has one execution and ends with it, an agent has many.
 """
 
 from __future__ import annotations
@@ -89,28 +90,28 @@ class Inbox(Generic[Item]):
 
 
 class TurnOwner(Protocol):
-    """Whose turns they are."""
+    """What the owner of turns does in them: an `EmbeddedRun` or an `Agent`."""
 
     def here(self, touched: Touched, /) -> Touched:
-        """Return those that are still to be driven: others were lost, or their run is over."""
+        """Return the executions that the owner still has: others were lost, or their run is over."""
 
     def receive(self, item: Any, touched: Touched, /) -> None:
         """Take what has come."""
 
     def has_enough(self) -> bool:
-        """Return whether what has come is to be done before more is taken."""
+        """Return whether to react to what was taken before more is taken."""
 
     def admit(self, touched: Touched, /) -> Iterable[Execution]:
-        """Admit calls; return the executions that have some, be they touched or not."""
+        """Admit calls; return the executions whose calls they are, touched or not."""
 
     def keep(self, touched: Touched, /) -> None:
-        """Keep what was noted."""
+        """Store what was noted."""
 
     def go(self) -> None:
-        """Hear that the calls that were admitted are made now."""
+        """Take note that the admitted calls are made now."""
 
     def fail(self, execution: Execution, error: Exception, /) -> None:
-        """Hear that something went wrong at an execution."""
+        """Deal with an error of an execution."""
 
 
 class Turns:
