@@ -93,7 +93,7 @@ def closed_shards(store: Store, record: RunRecord) -> list[ShardClosed] | None:
     """Return how the shards of a run ended; nothing if one of them has not."""
     found = []
     for shard in range(record.shards):
-        log = journal_of(record.place, shard)
+        log = journal_of(record.prefix, shard)
         closed = _last_closed(store, log)
         if closed is None:
             return None

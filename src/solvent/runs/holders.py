@@ -96,7 +96,7 @@ def holder_of(store: Store, record: RunRecord) -> Holder | None:
 
 
 def _agent_of(store: Store, record: RunRecord) -> str:
-    entry = store.get(key_of(record.place, "lease", 0))
+    entry = store.get(key_of(record.prefix, "lease", 0))
     try:
         return "" if entry is None else holder_from_entry(entry).agent
     except StoreError:
@@ -130,7 +130,7 @@ def is_left(store: Store, record: RunRecord) -> bool:
 
 def _is_beginning(store: Store, record: RunRecord) -> bool:
     """Return whether a run was made just now, by a process that has yet to take its lease."""
-    return record.lasted < BEGINNING_SECONDS and store.get(key_of(record.place, "lease", 0)) is None
+    return record.lasted < BEGINNING_SECONDS and store.get(key_of(record.prefix, "lease", 0)) is None
 
 
 def _among() -> str:
@@ -172,11 +172,11 @@ class ShardLease:
     """The lease of a shard that this process has, and the journal that it writes in the epoch of it; for one thread."""
 
     def __init__(self, store: Store, record: RunRecord, number: int, agent: str) -> None:
-        self.journal = StoredJournal(store, journal_of(record.place, number), agent, version=record.version)
+        self.journal = StoredJournal(store, journal_of(record.prefix, number), agent, version=record.version)
         if record.pool:
             self.journal.pool = pool_from(store, record.pool)
         # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
-        self._lease = Lease(store, key_of(record.place, "lease", number), agent)
+        self._lease = Lease(store, key_of(record.prefix, "lease", number), agent)
         #: The epoch in which it is here.
         self.epoch = 0
 
@@ -206,9 +206,9 @@ class ShardLease:
         self._lease.release()
 
 
-def damaged_lease(place: str, shard: int, error: StoreError) -> RecordProblem:
+def damaged_lease(prefix: str, shard: int, error: StoreError) -> RecordProblem:
     """Say that the key which tells who has a shard does not read, and what to do: no agent takes a shard by guess."""
-    key, run = key_of(place, "lease", shard), run_at(place)
+    key, run = key_of(prefix, "lease", shard), run_at(prefix)
     said = f"the lease `{key}` is damaged, and no agent can take shard {shard} of {run}: {error.message}"
     hint = (
         f"delete this key, in Python by `solvent.store.open_store(STORE).delete({key!r})`: agents then go on from "
@@ -230,13 +230,15 @@ def ask_to_stop(store: Store, agent: str) -> None:
 class Stopper:
     """Looks whether an agent is asked to end, or a run is over after which it is to; a thread, while in its context."""
 
-    def __init__(self, store: Store, agent: str, stop: Callable[[], None], *, until: str = "", place: str = "") -> None:
-        """Look whether the run `until` is over, or, if a `place` is given, another version of it counts."""
+    def __init__(
+        self, store: Store, agent: str, stop: Callable[[], None], *, until: str = "", prefix: str = ""
+    ) -> None:
+        """Look whether the run `until` is over, or, if a `prefix` is given, another version of it counts."""
         self._store = store
         self._key = STOPS + agent
         self._stop = stop
         self._until = until
-        self._place = place
+        self._prefix = prefix
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="stopper", daemon=True)
 
@@ -258,7 +260,7 @@ class Stopper:
                 if not is_time and self._until:
                     record = record_of(self._store, self._until)
                     is_time = record is not None and (
-                        record.has_ended or (bool(self._place) and record.place != self._place)
+                        record.has_ended or (bool(self._prefix) and record.prefix != self._prefix)
                     )
             except (StoreError, RecordProblem):
                 # The store is away, or the record damaged; the agent itself finds that out.

@@ -163,8 +163,8 @@ def molecule_from(encoded: Encoded, store: Store) -> Molecule:
 class Mailbox:
     """The messages of one shard of a run; `shard_of` says at which shard each task is."""
 
-    def __init__(self, store: Store, place: str, shard: int, shard_of: Mapping[Molecule, int]) -> None:
-        self.run = run_at(place)
+    def __init__(self, store: Store, prefix: str, shard: int, shard_of: Mapping[Molecule, int]) -> None:
+        self.run = run_at(prefix)
         self.shard = shard
         #: How many molecules were sent to each shard, and heard of each.
         self.sent: Counter[int] = Counter()
@@ -174,7 +174,7 @@ class Mailbox:
         #: The signals among the messages that were taken.
         self.signals: list[SentSignal] = []
         self.store = store
-        self._log = messages_of(place)
+        self._log = messages_of(prefix)
         self._shard_of = shard_of
         self._writer = Writer(store)
         self._outgoing: dict[int, list[Encoded]] = {}

@@ -559,7 +559,7 @@ class Follower:
 
     def __init__(self, store: Store, record: RunRecord, workflow: Workflow | None = None) -> None:
         self.view = RunView(task_names(store, record), record.created, workflow)
-        self._reader = JournalReader(store, record.place)
+        self._reader = JournalReader(store, record.prefix)
 
     def news(self) -> Iterator[Change]:
         """Yield what has happened since the last time."""
@@ -570,9 +570,9 @@ class Follower:
 class JournalReader:
     """Reads the journals of all shards of a run, in the order of the store, from where the last reading ended."""
 
-    def __init__(self, store: Store, place: str, after: int = 0) -> None:
+    def __init__(self, store: Store, prefix: str, after: int = 0) -> None:
         self._store = store
-        self._below = key_of(place, "shard") + "/"
+        self._below = key_of(prefix, "shard") + "/"
         self.after = after
 
     def news(self) -> Iterator[tuple[int, AnyEvent]]:

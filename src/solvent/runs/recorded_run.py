@@ -159,7 +159,7 @@ class RecordedRun:
         self._heartbeat = Heartbeat(self.store, self._agent, about=about).start()
         self._take()
         self._shard.open()
-        self._stopper = Stopper(self.store, self._agent, self._must_stop.set, until=run, place=self.record.place)
+        self._stopper = Stopper(self.store, self._agent, self._must_stop.set, until=run, prefix=self.record.prefix)
         self._stopper.__enter__()
 
     def _create(self) -> None:
@@ -181,10 +181,10 @@ class RecordedRun:
         except StoreError as error:
             if error.code != "E406":
                 raise
-            raise damaged_lease(self.record.place, 0, error) from None
+            raise damaged_lease(self.record.prefix, 0, error) from None
         record = existing(self.store, self.record.run)
         # Somebody may have ended it, or given it to agents, since it was looked at.
-        if not is_here or record.has_ended or record.by_agents or record.place != self.record.place:
+        if not is_here or record.has_ended or record.by_agents or record.prefix != self.record.prefix:
             said = f"another process goes on with the run `{record.run}`, or has ended it"
             raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
         before = self._shard.taken_from
@@ -195,7 +195,7 @@ class RecordedRun:
     def signals(self) -> list[tuple[str, Any, str]]:
         """Return the signals that others have sent since it was asked last: name, value and id."""
         if self._signals is None:
-            self._signals = SignalReader(self.store, self.record.place)
+            self._signals = SignalReader(self.store, self.record.prefix)
         return self._signals.news()
 
     def should_stop(self) -> bool:
@@ -216,7 +216,7 @@ class RecordedRun:
             report.states.update(dict.fromkeys(gone, "cancelled"))
         state: State = "cancelled" if report.is_cancelled else "done" if report.succeeded else "failed"
         self._shard.close(closed_run(self.store, report, self.journal.adaptations), Ended(state, time.time()))
-        end(self.store, self.record.place, state)
+        end(self.store, self.record.prefix, state)
         self.record = existing(self.store, self.record.run)
         self.leave()
 
@@ -225,7 +225,7 @@ class RecordedRun:
         if not (isinstance(report.error, LimitReached) and self.should_stop()):
             return False
         record = existing(self.store, self.record.run)
-        return record.has_ended and record.place == self.record.place
+        return record.has_ended and record.prefix == self.record.prefix
 
     def leave(self) -> None:
         """Release the shard for other processes, if the store can be reached."""

@@ -4,7 +4,7 @@ The record of a run says what is run, how it is divided into shards, and how it 
 compare-and-set, so names are unique and a version ends once. What happens in between is in the journals of the shards
 (`runs/NAME/shard/K`), and their leases (`runs/NAME/lease/K`) name the agents that host them. A run that is continued
 with another workflow, or without some of its answers, gets a further version: the names of that version's journals,
-leases and messages begin with `NAME/VERSION-BRANCH` instead of `NAME` (`RunRecord.place`), and the record says which
+leases and messages begin with `NAME/VERSION-BRANCH` instead of `NAME` (`RunRecord.prefix`), and the record says which
 version counts.
 
 A run of agents is also announced to them (`messages/agents/submitted`), before its record is made. The announcement
@@ -57,7 +57,7 @@ NAME_RULE = "letters, digits and _ . = - only, at most 100"
 State: TypeAlias = Literal["running", "done", "failed", "cancelled", "pruned"]
 _ENDED = ("done", "failed", "cancelled", "pruned")
 _NAME = re.compile(r"[A-Za-z0-9_.=-]{1,100}")
-_PLACE = re.compile(r"[^/]+(/[0-9]+-[0-9a-f]+)?")
+_PREFIX = re.compile(r"[^/]+(/[0-9]+-[0-9a-f]+)?")
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _ENDING_CHARACTERS = 4
 _MAX_NAME_CHARACTERS = 40
@@ -111,7 +111,7 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     division: bytes = b""
     #: The signals that its tasks wait for.
     signals: tuple[str, ...] = ()
-    #: Each time a run is continued otherwise than it was it has a further version, with journals of its own (`place`).
+    #: Each time a run is continued otherwise than it was it has a further version, with journals of its own (`prefix`).
     version: int = 1
     #: A random text, which tells this version from others of the same number that processes have tried to make.
     branch: str = ""
@@ -121,7 +121,7 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     updater: str = ""
 
     @property
-    def place(self) -> str:
+    def prefix(self) -> str:
         """What the names of its journals, messages and leases begin with: no two versions share any."""
         return f"{self.run}/{self.version}-{self.branch}" if self.branch else self.run
 
@@ -139,30 +139,30 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 # ------------------------------------------------------------------------------------------------------- keys
 
 
-def key_of(place: str, what: str = "", shard: int | None = None) -> str:
+def key_of(prefix: str, what: str = "", shard: int | None = None) -> str:
     """Return the key of a run, of something below a version of it, or of one of its shards."""
-    key = f"{_RUNS}{place}/{what}" if what else f"{_RUNS}{place}"
+    key = f"{_RUNS}{prefix}/{what}" if what else f"{_RUNS}{prefix}"
     return key if shard is None else f"{key}/{shard}"
 
 
-def journal_of(place: str, shard: int = 0) -> str:
+def journal_of(prefix: str, shard: int = 0) -> str:
     """Return the log that is the journal of a shard."""
-    return f"{_RUNS}{place}/shard/{shard}"
+    return f"{_RUNS}{prefix}/shard/{shard}"
 
 
-def messages_of(place: str) -> str:
+def messages_of(prefix: str) -> str:
     """Return the log of the messages between the shards of a version of a run."""
-    return f"{MESSAGES}runs/{place}"
+    return f"{MESSAGES}runs/{prefix}"
 
 
-def run_at(place: str) -> str:
-    """Return the run that has a version at a place."""
-    return place.partition("/")[0]
+def run_at(prefix: str) -> str:
+    """Return the run that has the version with a prefix."""
+    return prefix.partition("/")[0]
 
 
-def calls_of(place: str) -> str:
+def calls_of(prefix: str) -> str:
     """Return the log of the calls that agents make for shards at other agents."""
-    return f"{MESSAGES}calls/{place}"
+    return f"{MESSAGES}calls/{prefix}"
 
 
 def is_name(text: str) -> bool:
@@ -176,13 +176,13 @@ def new_name(workflow: str) -> str:
     return f"{words or 'run'}-{''.join(secrets.choice(_LETTERS) for _ in range(_ENDING_CHARACTERS))}"
 
 
-def place_from(data: bytes) -> str:
-    """Return the place of a run that a log has; empty where it is none: anybody who can write may have written it."""
+def prefix_from(data: bytes) -> str:
+    """Return the prefix that a log has; empty where it is none: anybody who can write may have written it."""
     try:
-        place = check_name(data.decode())
+        prefix = check_name(data.decode())
     except (UnicodeDecodeError, StoreError):
         return ""
-    return place if _PLACE.fullmatch(place) else ""
+    return prefix if _PREFIX.fullmatch(prefix) else ""
 
 
 # --------------------------------------------------------------------------------------------- making and changing
@@ -237,27 +237,27 @@ def announce(store: Store, record: RunRecord) -> None:
 
 def tell_agents(store: Store, record: RunRecord) -> None:
     """Let agents know of a run, once more if need be."""
-    store.append(SUBMITTED, f"{record.place} {store.put_blob(encode_msgpack(record))}".encode())
+    store.append(SUBMITTED, f"{record.prefix} {store.put_blob(encode_msgpack(record))}".encode())
 
 
 def announced(data: bytes) -> tuple[str, str]:
-    """Return the place of a run that was announced, empty where it is none, and the blob with its record, if any."""
+    """Return the prefix that was announced, empty where it is none, and the blob with its record, if any."""
     name, _, blob = data.partition(b" ")
-    return place_from(name), blob.decode(errors="replace")
+    return prefix_from(name), blob.decode(errors="replace")
 
 
-def announced_record(store: Store, place: str, blob: str) -> RunRecord | None:
+def announced_record(store: Store, prefix: str, blob: str) -> RunRecord | None:
     """Return the record of a run that was announced, unless another version of it counts.
 
     Make the record if the process that announced it died before it did.
     """
-    run = run_at(place)
+    run = run_at(prefix)
     record = record_of(store, run)
-    if record is None and blob and run == place:
+    if record is None and blob and run == prefix:
         with suppress(Conflict):
             store.put(key_of(run), store.get_blob(blob), expected=0)
         record = record_of(store, run)
-    return record if record is not None and record.place == place else None
+    return record if record is not None and record.prefix == prefix else None
 
 
 def change(store: Store, run: str, make: Callable[[RunRecord], RunRecord | None]) -> RunRecord | None:
@@ -274,12 +274,12 @@ def change(store: Store, run: str, make: Callable[[RunRecord], RunRecord | None]
             return record
 
 
-def end(store: Store, place: str, state: State, why: str = "") -> bool:
+def end(store: Store, prefix: str, state: State, why: str = "") -> bool:
     """End a version of a run; return whether this call ended it. The agents that run it notice, and leave it."""
-    at, text, run = time.time(), legible(why[:MAX_TEXT]), run_at(place)
+    at, text, run = time.time(), legible(why[:MAX_TEXT]), run_at(prefix)
 
     def ended(record: RunRecord) -> RunRecord | None:
-        if record.has_ended or record.place != place:
+        if record.has_ended or record.prefix != prefix:
             return None
         return msgspec.structs.replace(record, state=state, ended=at, why=text)
 
@@ -289,7 +289,7 @@ def end(store: Store, place: str, state: State, why: str = "") -> bool:
         # Its record was damaged meanwhile: agents leave it alone, and have others.
         is_first = False
     # Who ended it may have died before it said so.
-    store.append(FINISHED, place.encode())
+    store.append(FINISHED, prefix.encode())
     return is_first
 
 
@@ -490,6 +490,6 @@ __all__ = [
     "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
     "RunRecord", "State", "announce", "announced", "announced_record", "calls_of", "change", "create", "digest_of",
     "end", "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
-    "list_runs", "messages_of", "names_in", "new_name", "new_record", "place_from", "record_of", "run_at", "shards_of",
+    "list_runs", "messages_of", "names_in", "new_name", "new_record", "prefix_from", "record_of", "run_at", "shards_of",
     "signals_of", "task_names", "tell_agents", "workflow_of",
 ]  # fmt: skip

@@ -51,7 +51,7 @@ class Replay:
         self._parts, self._where = shards_of(workflow, record)
         self._concretiser = Concretiser(workflow, inputs_of(store, record), functions=FUNCTIONS, folder=folder)
         self._messages: dict[int, list[Record]] = {}
-        for message in read_messages(store, record.place):
+        for message in read_messages(store, record.prefix):
             for shard, one in dealt(message, range(record.shards)):
                 self._messages.setdefault(shard, []).append(one)
 
@@ -103,14 +103,14 @@ class Replay:
 
     def _opened(self, number: int, spectator: Spectator | None) -> tuple[Execution, list[Record]]:
         """Return a shard to which nothing has happened yet, and the messages that it has heard."""
-        journal = StoredJournal(self._store, journal_of(self._record.place, number), "replay", is_read_only=True)
+        journal = StoredJournal(self._store, journal_of(self._record.prefix, number), "replay", is_read_only=True)
         journal.open()
         heard = max((one.position for one in journal.past if isinstance(one, MessagesReceived)), default=0)
         shard = Execution(
             self._concretiser.concrete(None if self._record.shards == 1 else self._parts[number]),
             answers=Inbox[Any](),
             journal=journal,
-            mailbox=Mailbox(self._store, self._record.place, number, self._where),
+            mailbox=Mailbox(self._store, self._record.prefix, number, self._where),
             signals=signals_of(self._record),
             folder=self._folder,
             spectator=spectator,
@@ -136,10 +136,10 @@ class Replay:
         return LimitReached("R407", said)
 
 
-def read_messages(store: Store, place: str) -> Iterator[Record]:
+def read_messages(store: Store, prefix: str) -> Iterator[Record]:
     """Yield all records of messages between the shards of a run."""
     after = 0
-    while found := store.read(messages_of(place), after, MAX_READ):
+    while found := store.read(messages_of(prefix), after, MAX_READ):
         yield from found
         after = found[-1].position
 

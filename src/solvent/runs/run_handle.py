@@ -419,7 +419,7 @@ def ended_report(store: Store, record: RunRecord, workflow: Workflow | None, see
 def cancel_run(store: Store, record: RunRecord, seconds: float, *, why: str) -> Holder | None:
     """End a run for good, and wait so long until its process has left it; return the process if it has not."""
     if not record.has_ended:
-        end(store, record.place, "cancelled", why)
+        end(store, record.prefix, "cancelled", why)
     until = time.monotonic() + seconds
     while (holder := _still_there(store, record)) is not None and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)

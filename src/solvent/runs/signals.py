@@ -163,11 +163,11 @@ def send_signal(store: Store, run: str, name: str, value: Any = None, *, id: str
     message = Message(_OUTSIDE, 0, (), sent)
     while True:
         shards = _listening(store, record, name)
-        store.append(messages_of(record.place), b"".join(addressed(shard, message) for shard in shards))
+        store.append(messages_of(record.prefix), b"".join(addressed(shard, message) for shard in shards))
         # Its last task may have ended meanwhile, or another version of it may count.
         before, record = record, existing(store, run)
         _refuse_ended(record, name)
-        if record.place == before.place:
+        if record.prefix == before.prefix:
             return sent.id
 
 
@@ -190,9 +190,9 @@ def _listening(store: Store, record: RunRecord, name: str) -> list[int]:
 class SignalReader:
     """Reads the signals that were sent to a run of one shard."""
 
-    def __init__(self, store: Store, place: str) -> None:
+    def __init__(self, store: Store, prefix: str) -> None:
         self._store = store
-        self._log = messages_of(place)
+        self._log = messages_of(prefix)
         self._after = 0
 
     def news(self) -> list[tuple[str, Any, str]]:

@@ -312,7 +312,7 @@ class _Planner:
                 concretiser.concrete(None if len(parts) == 1 else parts[number]),
                 answers=Inbox[Any](),
                 journal=draft,
-                mailbox=Mailbox(store, after.place, number, where),
+                mailbox=Mailbox(store, after.prefix, number, where),
                 signals=signals_of(before),
                 folder=folder,
             )
@@ -359,7 +359,7 @@ class _Planner:
 
     def _read(self) -> Iterator[tuple[int, AnyEvent | Record]]:
         """Yield what has happened, in order; learn of all calls before anything happens again."""
-        below, said = key_of(self._before.place, "shard") + "/", messages_of(self._before.place)
+        below, said = key_of(self._before.prefix, "shard") + "/", messages_of(self._before.prefix)
         after = 0
         while found := self._store.read([below, said], after, MAX_READ):
             for record in found:
@@ -676,7 +676,7 @@ class _Planner:
 
     def _append(self, data: bytes) -> None:
         self._released.append(data)
-        record = Record(len(self._released), messages_of(self._after.place), data)
+        record = Record(len(self._released), messages_of(self._after.prefix), data)
         for receiver, part in dealt(record, range(len(self._shards))):
             self._records[receiver].append(part)
 
@@ -755,17 +755,17 @@ class _Planner:
 
 def apply(store: Store, update: Update) -> RunRecord:
     """Write a version, and make it the one that counts; raise `RecordProblem` R412 if another one came first."""
-    place, max_bytes = update.record.place, store.max_record_bytes // 2
+    prefix, max_bytes = update.record.prefix, store.max_record_bytes // 2
     # A record ends where a shard has heard what was said by then, and not what was said after that.
     ends = {one.position for journal in update.journals for one in journal if isinstance(one, MessagesReceived)}
     appends, records, begin = list[Append](), dict[int, int](), 0
     for end in sorted({*ends, len(update.messages)} - {0}):
         packed = messages.packed(update.messages[begin:end], max_bytes)
-        appends += [Append(messages_of(place), data) for data in packed]
+        appends += [Append(messages_of(prefix), data) for data in packed]
         records[end], begin = len(appends) - 1, end
     positions = store.append_all(appends)
     for number, journal in enumerate(update.journals):
-        log, appends = journal_of(place, number), []
+        log, appends = journal_of(prefix, number), []
         for some in _records_of(journal, max_bytes):
             moved = [MessagesReceived(positions[records[one.position]]) if isinstance(one, MessagesReceived) else one
                      for one in some]  # fmt: skip
@@ -799,8 +799,8 @@ def _switch(store: Store, update: Update) -> RunRecord:
     before, after = update.before, update.record
 
     def switched(record: RunRecord) -> RunRecord | None:
-        was = before.place, before.state, before.updater
-        return after if (record.place, record.state, record.updater) == was else None
+        was = before.prefix, before.state, before.updater
+        return after if (record.prefix, record.state, record.updater) == was else None
 
     if change(store, before.run, switched) is None:
         said = f"another version of `{before.run}` came first, or it has ended since"

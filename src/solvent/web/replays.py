@@ -153,7 +153,7 @@ class Replays:
 
     def position(self, subject: Subject) -> int:
         """Return where the record of a subject ends now."""
-        return self._store().last(journal_of(existing(self._store(), subject.run).place, subject.shard or 0))
+        return self._store().last(journal_of(existing(self._store(), subject.run).prefix, subject.shard or 0))
 
     def subject(self, request: Request) -> tuple[Subject, int]:
         """Return the subject of a request, and the number of shards; 0 for a run of one process."""

@@ -97,9 +97,9 @@ class RunList:
             if closed is not None:
                 self._forget(run)
                 return row | {"ended": record.ended} | _counts(closed[0].states.values())
-        if record.place not in self._followers:
-            self._followers[record.place] = Follower(store, record, self._workflows.read(store, record))
-        follower = self._followers[record.place]
+        if record.prefix not in self._followers:
+            self._followers[record.prefix] = Follower(store, record, self._workflows.read(store, record))
+        follower = self._followers[record.prefix]
         for _ in follower.news():
             pass
         counts = _counts([follower.view.states[name] for name in follower.view.tasks])
@@ -115,8 +115,8 @@ class RunList:
         return row | counts
 
     def _forget(self, run: str) -> None:
-        for place in [one for one in self._followers if run_at(one) == run]:
-            del self._followers[place]
+        for prefix in [one for one in self._followers if run_at(one) == run]:
+            del self._followers[prefix]
         known = self._records.pop(run, None)
         if known is not None:
             self._over[run] = known[0]

@@ -102,7 +102,7 @@ class Agents:
         }
 
     def _leases(self) -> list[Message]:
-        below = key_of(self._found.record.place, "lease") + "/"
+        below = key_of(self._found.record.prefix, "lease") + "/"
         found = []
         for key, entry in self._store.keys(below).items():
             number = key.removeprefix(below)
@@ -148,7 +148,7 @@ class RunSource:
         self.view = RunView(found.tasks, found.record.created, found.workflow)
         self._numbers = {name: number for number, name in enumerate(found.tasks)}
         self._store = store
-        self._journals = JournalReader(store, found.record.place)
+        self._journals = JournalReader(store, found.record.prefix)
         self._is_finished = False
         self._ended: RunRecord | None = None
         self._last_state: Message = {}

@@ -149,7 +149,7 @@ def _cancel(site: Site, run: str, _data: bytes) -> dict[str, Any]:
     if store is None or record is None:
         raise RecordProblem("R401", f"there is no run `{run[:100]}`")
     if not record.has_ended:
-        end(store, record.place, "cancelled", "from the page")
+        end(store, record.prefix, "cancelled", "from the page")
     return {"run": run, "is_done": True}
 
 

@@ -110,7 +110,7 @@ def _results(store: Store, found: FoundRun, task: Task) -> dict[str, Any]:
     if not wanted:
         return {}
     known: dict[str, Any] = {}
-    for _, event in JournalReader(store, found.record.place).news():
+    for _, event in JournalReader(store, found.record.prefix).news():
         if isinstance(event, CallAnswered) and event.call in wanted and not event.is_discarded:
             is_known, value = _value(store, event)
             if is_known:
@@ -122,7 +122,7 @@ def _calls(store: Store, found: FoundRun, name: str) -> tuple[RunView, list[dict
     """Return how the run stands, and the calls of a task, in the order in which they began."""
     view = RunView(found.tasks, found.record.created)
     ends: dict[int, CallAnswered | CallFailed] = {}
-    for shard, event in JournalReader(store, found.record.place).news():
+    for shard, event in JournalReader(store, found.record.prefix).news():
         for change in view.take(shard, event):
             if isinstance(change, CallChanged) and isinstance(event, CallAnswered | CallFailed):
                 ends[change.call.number] = event

@@ -99,7 +99,7 @@ def cut(store: Store, folder: Path, record: RunRecord, share: float) -> Iterator
 def calls_with_answers(store: Store, record: RunRecord) -> set[str]:
     """Give the calls that were made and have answers."""
     begun, ended = set[str](), set[str]()
-    for _, event in JournalReader(store, record.place).news():
+    for _, event in JournalReader(store, record.prefix).news():
         if isinstance(event, CallStarted):
             begun.add(event.call)
         elif isinstance(event, CallAnswered) or (isinstance(event, CallFailed) and event.is_last):

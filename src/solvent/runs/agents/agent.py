@@ -44,7 +44,7 @@ from solvent.runs.registry import (
     calls_of,
     change,
     messages_of,
-    place_from,
+    prefix_from,
     run_at,
 )
 from solvent.runs.turns import Turns
@@ -298,8 +298,8 @@ class Agent:
 
     def _read(self, touched: Touched) -> None:
         """Read what is new: runs that were submitted, or are over, and messages to shards that are here."""
-        logs = {messages_of(hosted.place): hosted for hosted in self.runs.values()}
-        calls = {calls_of(hosted.place): hosted for hosted in self.runs.values()}
+        logs = {messages_of(hosted.prefix): hosted for hosted in self.runs.values()}
+        calls = {calls_of(hosted.prefix): hosted for hosted in self.runs.values()}
         # Messages of runs that were over before this agent began are none of its business.
         scope = MESSAGES if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
@@ -335,24 +335,24 @@ class Agent:
         try:
             do()
         except RecordProblem as error:
-            self._endings.end_as_failed(hosted.place, error.message)
+            self._endings.end_as_failed(hosted.prefix, error.message)
 
     def _hear_of_runs(self, found: list[Record]) -> None:
         """Hear of runs that were submitted, and of runs that are over."""
         fresh = [announced(one.data) for one in found if one.log == SUBMITTED]
-        over = {place_from(one.data) for one in found if one.log == OVER}
+        over = {prefix_from(one.data) for one in found if one.log == OVER}
         ended = self._endings.known
-        ended.update(place_from(one.data) for one in found if one.log == FINISHED)
-        here = {hosted.place: hosted for hosted in self.runs.values()}
-        for place, blob in fresh:
-            if place and place not in ended:
-                if place not in here:
-                    self._open(place, blob)
+        ended.update(prefix_from(one.data) for one in found if one.log == FINISHED)
+        here = {hosted.prefix: hosted for hosted in self.runs.values()}
+        for prefix, blob in fresh:
+            if prefix and prefix not in ended:
+                if prefix not in here:
+                    self._open(prefix, blob)
                 self._looks_at = 0.0
-        for place in over & here.keys() - ended:
-            self._endings.end(here[place])
-        for place in here.keys() & ended:
-            self._end(here[place])
+        for prefix in over & here.keys() - ended:
+            self._endings.end(here[prefix])
+        for prefix in here.keys() & ended:
+            self._end(here[prefix])
 
     def _end(self, hosted: HostedRun) -> None:
         """Have nothing to do any more with a version of a run that is over."""
@@ -362,10 +362,10 @@ class Agent:
         self._refusals.forget(hosted.run)
         self._tell.over(hosted.run)
 
-    def _open(self, place: str, blob: str) -> None:
-        run = run_at(place)
+    def _open(self, prefix: str, blob: str) -> None:
+        run = run_at(prefix)
         with self._refusals.of(run):
-            record = announced_record(self._store, place, blob)
+            record = announced_record(self._store, prefix, blob)
             if record is None or record.has_ended or not record.by_agents:
                 return
             refuse_format(record)
@@ -390,7 +390,7 @@ class Agent:
 
     def _is_here(self, shard: Execution) -> bool:
         hosted = self._hosted(shard)
-        if hosted is None or hosted.place in self._endings.known:
+        if hosted is None or hosted.prefix in self._endings.known:
             return False
         return hosted.here.get(number_of(shard)) is shard
 
@@ -463,7 +463,7 @@ class Agent:
         hosted.forget_messages()
         why = self._refusals.hopeless(hosted, self._shares.heartbeats.alive())
         if why and self._may_act():
-            self._endings.end_as_failed(hosted.place, why)
+            self._endings.end_as_failed(hosted.prefix, why)
 
     def _is_held_still(self, hosted: HostedRun) -> bool:
         """Return whether somebody is about to update a run; one who has died is not."""

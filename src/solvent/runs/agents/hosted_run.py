@@ -64,12 +64,12 @@ class HostedRun:
     ) -> None:
         """See `RemoteCalls` for the last three."""
         self.run = record.run
-        self.place = record.place
+        self.prefix = record.prefix
         #: Who is about to update the run, if anybody: it is held still.
         self.updater = ""
         #: The calls that agents make for each other.
         self.remote = RemoteCalls(
-            store, record.place, agent, token=token, heartbeats=heartbeats or Heartbeats(store), put=put
+            store, record.prefix, agent, token=token, heartbeats=heartbeats or Heartbeats(store), put=put
         )
         self.record = record
         self.here: dict[int, Execution] = {}
@@ -218,7 +218,7 @@ class HostedRun:
             self._concretiser.concrete(None if self.record.shards == 1 else self._parts[number]),
             answers=answers,
             journal=journal,
-            mailbox=Mailbox(self._store, self.place, number, self._where),
+            mailbox=Mailbox(self._store, self.prefix, number, self._where),
             room=self.calls,
             folder=folder,
             is_shared=True,
@@ -231,7 +231,7 @@ class HostedRun:
     def _messages_to(self, number: int) -> list[Record]:
         """Give all messages to a shard; those to others, among which they are, wait for the next one that is taken."""
         while True:
-            more = self._store.read(messages_of(self.place), self._messages_up_to, MAX_READ)
+            more = self._store.read(messages_of(self.prefix), self._messages_up_to, MAX_READ)
             for record in more:
                 for shard, message in dealt(record, range(self.record.shards)):
                     self._messages.setdefault(shard, []).append(message)
@@ -268,7 +268,7 @@ class HostedRun:
         assert mailbox is not None
         sent, heard, waits = dict(mailbox.sent), dict(mailbox.heard), bool(shard.waits or shard.due)
         standing = Standing(shard.journal.position, sent, heard, shard.is_closed, waits)
-        key, data = key_of(self.place, "rest", number_of(shard)), encode_msgpack(standing)
+        key, data = key_of(self.prefix, "rest", number_of(shard)), encode_msgpack(standing)
         shard.is_fresh = False
         known = self._told.get(number_of(shard), 0)
         while True:
@@ -285,13 +285,13 @@ class HostedRun:
 
     def lost(self) -> list[Execution]:
         """Give the shards that another agent has taken, as their leases or their journals show."""
-        below = key_of(self.place, "lease") + "/"
+        below = key_of(self.prefix, "lease") + "/"
         held = self._store.keys(below) if self.here else {}
         return [
             shard
             for number, shard in self.here.items()
             if self._is_taken(number, held.get(f"{below}{number}"))
-            or self._store.last(journal_of(self.place, number)) != shard.journal.position
+            or self._store.last(journal_of(self.prefix, number)) != shard.journal.position
         ]
 
     def _is_taken(self, number: int, entry: Entry | None) -> bool:

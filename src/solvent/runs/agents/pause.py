@@ -60,7 +60,7 @@ def paused(store: Store, record: RunRecord, *, max_seconds: float) -> Iterator[R
 
 def _taken(store: Store, one: RunRecord, record: RunRecord, name: str) -> RunRecord | None:
     """Return the record with the name of who updates the run, if that may."""
-    if one.has_ended or one.place != record.place:
+    if one.has_ended or one.prefix != record.prefix:
         return None
     if one.updater and not SeenDead(store).is_presumed_dead(one.updater):
         return None

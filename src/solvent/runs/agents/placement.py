@@ -73,7 +73,7 @@ class Shares:
 
     def _holders(self, hosted: HostedRun) -> dict[int, Holder | None]:
         """Give who has each shard; where no lease is written, nobody who keeps to the rules can take it by them."""
-        below = key_of(hosted.place, "lease") + "/"
+        below = key_of(hosted.prefix, "lease") + "/"
         found: dict[int, Holder | None] = dict.fromkeys(range(hosted.record.shards))
         written = self._store.keys(below)
         for number in range(hosted.record.shards):

@@ -89,9 +89,9 @@ def refuse_format(record: RunRecord) -> None:
         raise AgentProblem("A110", said, hint="start agents of that version, or submit the workflow again")
 
 
-def standings(store: Store, place: str) -> dict[int, Standing]:
+def standings(store: Store, prefix: str) -> dict[int, Standing]:
     """Return how the shards of a run stand, as far as they have told."""
-    below = key_of(place, "rest") + "/"
+    below = key_of(prefix, "rest") + "/"
     found = {}
     for key, entry in store.keys(below).items():
         # What does not read was not told by an agent.

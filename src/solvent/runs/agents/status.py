@@ -153,7 +153,7 @@ def _trouble(store: Store, agents: tuple[AgentSeen, ...]) -> str:
 
 def _held(store: Store, record: RunRecord) -> tuple[dict[int, Holder], tuple[Damaged, ...]]:
     """Return who has each shard; and the leases that do not read: nobody has a shard by them."""
-    below = key_of(record.place, "lease") + "/"
+    below = key_of(record.prefix, "lease") + "/"
     held, damaged = dict[int, Holder](), list[Damaged]()
     found = store.keys(below)
     for number in range(record.shards):
@@ -162,7 +162,7 @@ def _held(store: Store, record: RunRecord) -> tuple[dict[int, Holder], tuple[Dam
             if key in found:
                 held[number] = holder_from_entry(found[key])
         except StoreError as error:
-            problem = damaged_lease(record.place, number, error)
+            problem = damaged_lease(record.prefix, number, error)
             damaged.append(Damaged(key, problem.message, problem.hint))
     return held, tuple(damaged)
 
@@ -193,7 +193,7 @@ def who_goes_on(store: Store, record: RunRecord, workflow: Workflow, agents: Ite
     alive = {one.name: one for one in agents if one.is_alive}
     held, _ = _held(store, record)
     needs = needs_of(workflow, shards_of(workflow, record)[0])
-    told = standings(store, record.place)
+    told = standings(store, record.prefix)
     has_all_told = is_over(told, record.shards)
     found = dict[str, None]()
     for number in range(record.shards):
@@ -203,7 +203,7 @@ def who_goes_on(store: Store, record: RunRecord, workflow: Workflow, agents: Ite
         if number not in held or held[number].agent not in alive:
             found |= dict.fromkeys(name for name, one in alive.items() if can_serve(one, needs[number]))
         elif (
-            has_all_told or number not in told or told[number].position != store.last(journal_of(record.place, number))
+            has_all_told or number not in told or told[number].position != store.last(journal_of(record.prefix, number))
         ):
             found[held[number].agent] = None
     return list(found)

@@ -110,7 +110,7 @@ def hand_to_agents(store: Store, record: RunRecord, *, takes_over: bool = False)
 
 def _send_those_to_come(store: Store, record: RunRecord) -> None:
     """Send the signals that the run was started with and has not heard: agents have no clock for them."""
-    noted = (one for _, one in read_journal(store, journal_of(record.place)))
+    noted = (one for _, one in read_journal(store, journal_of(record.prefix)))
     heard = Counter(one.name for one in noted if isinstance(one, SignalReceived) and not one.id)
     for number, (_, name, value) in enumerate(signals_of(record), 1):
         heard[name] -= 1

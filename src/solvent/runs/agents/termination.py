@@ -34,7 +34,7 @@ class Endings:
     def __init__(self, store: Store, tell: Teller) -> None:
         self._store = store
         self._tell = tell
-        #: The places of runs that have ended.
+        #: The prefixes of versions of runs that have ended.
         self.known = set[str]()
         #: Shards at which nothing more can happen unless a message comes, and since when.
         self.idle: dict[Execution, tuple[float, HostedRun]] = {}
@@ -42,14 +42,14 @@ class Endings:
     def is_ended(self, hosted: HostedRun) -> bool:
         """See whether a run is over though nobody has said so: who was to say it may have died before."""
         record = record_of(self._store, hosted.run)
-        if record is None or record.has_ended or record.place != hosted.place:
+        if record is None or record.has_ended or record.prefix != hosted.prefix:
             # It may have been removed since it ended.
-            self.known.add(hosted.place)
+            self.known.add(hosted.prefix)
             return True
         hosted.updater = record.updater
         if hosted.here and not hosted.is_over and hosted.is_idle():
             self._consider(hosted)
-        return hosted.place in self.known
+        return hosted.prefix in self.known
 
     def tell_idle(self, runs: Mapping[str, HostedRun]) -> None:
         """Tell of shards at which nothing has happened for a moment, and whether this is the end of a run."""
@@ -76,7 +76,7 @@ class Endings:
                 # How its tasks are another agent knows.
                 hosted.drop(shard)
             hosted.publish()
-            is_last = is_closed(standings(self._store, hosted.place), hosted.record.shards)
+            is_last = is_closed(standings(self._store, hosted.prefix), hosted.record.shards)
             report = report_of(self._store, hosted.record, hosted.workflow) if is_last else None
         except Exception as error:
             if not hosted.here:
@@ -86,7 +86,7 @@ class Endings:
                 return
             self.fail(hosted, next(iter(hosted.here.values())), error)
             return
-        if report is not None and end(self._store, hosted.place, "done" if report.succeeded else "failed"):
+        if report is not None and end(self._store, hosted.prefix, "done" if report.succeeded else "failed"):
             self._tell.done(hosted.run) if report.succeeded else self._tell.failed(hosted.run)
 
     def fail(self, hosted: HostedRun, shard: Execution, error: Exception) -> None:
@@ -104,23 +104,23 @@ class Endings:
         except RecordProblem:
             is_here = False
         if is_here:
-            self.end_as_failed(hosted.place, problem.message)
+            self.end_as_failed(hosted.prefix, problem.message)
         else:
             self._tell.lost(hosted.run, number_of(shard))
 
-    def end_as_failed(self, place: str, why: str) -> None:
+    def end_as_failed(self, prefix: str, why: str) -> None:
         """End a version of a run that cannot go on."""
-        if end(self._store, place, "failed", why):
-            self._tell.failed(run_at(place), why)
-        self.known.add(place)
+        if end(self._store, prefix, "failed", why):
+            self._tell.failed(run_at(prefix), why)
+        self.known.add(prefix)
 
     def _consider(self, hosted: HostedRun) -> None:
-        found = standings(self._store, hosted.place)
+        found = standings(self._store, hosted.prefix)
         for number in hosted.here.keys() - found.keys():
             # It was told, and does not read any more.
             hosted.tell(hosted.here[number])
         if is_over(found, hosted.record.shards):
-            self._store.append(OVER, hosted.place.encode())
+            self._store.append(OVER, hosted.prefix.encode())
 
 
 __all__ = ["IDLE_SECONDS", "Endings"]

@@ -22,7 +22,7 @@ from solvent.runs.registry import (
     existing,
     journal_of,
     key_of,
-    place_from,
+    prefix_from,
     record_of,
     shards_of,
     workflow_of,
@@ -128,7 +128,7 @@ def test_a_run_ends_once(store: Store) -> None:
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"a b", b"../x", b"a/b", b"x" * 300, b"r\n"])
 def test_what_is_no_name_is_none(data: bytes) -> None:
     """Anybody who can write may write anything where names of runs are; it is passed over."""
-    assert place_from(data) == ""
+    assert prefix_from(data) == ""
 
 
 def test_the_division_is_that_of_the_plan(store: Store) -> None:
