@@ -203,3 +203,14 @@ def test_reading_orders_name_every_module() -> None:
         unknown |= {one for one in paths if not (ROOT / "src" / "solvent" / f"{one}.py").exists()}
         wrong += [f"{name_in_project(file)}: {one}" for one in sorted(missing | unknown)]
     assert wrong == []
+
+
+def test_the_page_on_the_architecture_names_files_that_are_there() -> None:
+    """Each file of the product that the page on the architecture names, below `src/solvent`, exists."""
+    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:[a-z_]+/)+[a-z_*]+(?:\.hocl)?)`", text)
+    # Logs of a store have names like paths.
+    files = {one for one in named if not one.startswith(("messages/", "src/"))}
+    folder = ROOT / "src" / "solvent"
+    assert [one for one in sorted(files) if not [*folder.glob(one), *folder.glob(f"{one}.py")]] == []
+    assert files
