@@ -6,9 +6,9 @@
     report = recorded.execute(run)
 
 Like every agent, this process holds a lease of the shard and writes a heartbeat, which names the process. So another
-process sees which one runs the shard, and on the same machine also whether it is alive, without waiting for the lease
-to expire. If this process was stopped for a while and another one has taken the shard, the store refuses its next
-append to the journal.
+process sees which one runs the shard, and on the same machine also whether it is alive, without waiting for the
+heartbeat to stop. If this process was stopped for a while and another one has taken the shard, the store refuses its
+next append to the journal.
 """
 
 from __future__ import annotations
