@@ -62,7 +62,7 @@ def test_results_are_shown_where_the_trace_cannot_be_written(tmp_path: Path) -> 
         assert "error[H309]: cannot write nowhere/out.json" in result.err
 
 
-@pytest.mark.parametrize("words", [("--trace",), ("--signal", "go"), ("--processes",)], ids=" ".join)
+@pytest.mark.parametrize("words", [("--trace",), ("--processes",)], ids=" ".join)
 def test_options_of_one_process_are_refused_with_agents(tmp_path: Path, words: tuple[str, ...]) -> None:
     """An option that `run --help` lists, and agents do not know, is named as such."""
     put_flow(tmp_path)

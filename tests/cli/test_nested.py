@@ -229,5 +229,6 @@ tasks: {first: {service: one}, T: {service: inner, after: [first]}}
     assert calls(folder) == ["one", "fill", "hang"]
     go(folder)
     result = solvent("resume", "r", *STORE, "--format", "json", cwd=folder)
+    assert result.code == 0, result.err
     assert (result.json["results"], calls(folder)) == ({"T": 2}, ["one", "fill", "hang", "fill", "hang"])
     assert solvent("replay", "r", *STORE, cwd=folder).code == 0

@@ -129,4 +129,4 @@ def test_limit_on_seconds(tmp_path: Path) -> None:
     """A run that takes too long ends with exit code 3; what is done is kept."""
     result = run(tmp_path, one_task("python: own:hang"), "--max-seconds", "3")
     assert (result.code, result.json["error"]["code"]) == (3, "H502")
-    assert result.json["states"] == {"first": "done", "odd": "waiting", "last": "waiting"}
+    assert result.json["states"] == {"first": "done", "odd": "interrupted", "last": "waiting"}
