@@ -330,8 +330,9 @@ class RunView:
         changes: list[Change] = [taken]
         if not event.resumed:
             # The process that made these calls is gone; calls that are still needed are repeated.
-            for name in [name for name, call in self.out.items() if call.shard == shard]:
-                if not self._continues(name) and not self.out[name].is_elsewhere:
+            for name, call in [(name, call) for name, call in self.out.items() if call.shard == shard]:
+                # The end of one ends those of the sub-workflow inside it.
+                if name in self.out and not self._continues(name) and not call.is_elsewhere:
                     changes += self._end_call(name, event.at, "interrupted", "waiting")
         return changes
 
