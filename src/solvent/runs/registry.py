@@ -222,16 +222,16 @@ def create(store: Store, record: RunRecord) -> int:
 
 def announce(store: Store, record: RunRecord) -> None:
     """Make a run, and let agents know of it; raise `Conflict` where its name is another's."""
-    data = encode_msgpack(record)
     if store.get(key_of(record.run)) is not None:
         raise Conflict(key_of(record.run), expected=0, last=1)
     tell_agents(store, record)
     try:
         create(store, record)
     except Conflict:
-        # An agent may have been quicker.
-        entry = store.get(key_of(record.run))
-        if entry is None or entry.value != data:
+        # An agent may have been quicker, and the run may even have ended.
+        found = record_of(store, record.run)
+        own = record.created, record.digest, record.inputs
+        if found is None or (found.created, found.digest, found.inputs) != own:
             raise
 
 

@@ -11,7 +11,7 @@ from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
 from solvent.runs.agents.membership import see_agents
 from solvent.runs.agents.submission import give_to_agents
 from solvent.runs.recorded_run import new_run
-from solvent.runs.registry import SUBMITTED, announced, announced_record, key_of, list_runs, record_of
+from solvent.runs.registry import SUBMITTED, announced, announced_record, end, key_of, list_runs, record_of
 from solvent.workflows.model import REQUIRED, Input, Resource, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, chain, end_of, offering, store_at, workflow
 
@@ -147,18 +147,25 @@ def test_a_run_is_one_from_its_announcement_on(
     assert (record_of(store, "r2") is not None) == is_run
 
 
-def test_an_agent_that_is_quicker_with_the_plan_is_no_conflict(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who submits a run is not told that its name is taken where an agent has written this very plan before."""
+def test_agents_that_are_quicker_than_who_submits_are_no_conflict(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run may have begun, and ended, before its record is written by who submits it: its name is not taken."""
     append = store.append
 
     def helped(log: str, data: bytes, **how: Any) -> int:
         position = append(log, data, **how)
         if log == SUBMITTED:
-            announced_record(store, *announced(data))
+            found = announced_record(store, *announced(data))
+            if found is not None and found.run == "r2":
+                end(store, "r2", "done")
         return position
 
     monkeypatch.setattr(store, "append", helped)
     assert give_to_agents(store, "r1", adaptive(), {}) == record_of(store, "r1")
+    given, found = give_to_agents(store, "r2", adaptive(), {}), record_of(store, "r2")
+    assert found is not None
+    assert (found.created, found.state) == (given.created, "done")
 
 
 @pytest.fixture
