@@ -294,6 +294,8 @@ def test_a_changed_workflow_is_resumed_with_what_it_still_has(folder: Path) -> N
     (folder / "flow.yaml").rename(folder / "old.yaml")
     gone = solvent("resume", "r", *STORE, cwd=folder)
     assert (gone.code, "error[R404]: the workflow of the run `r` is gone" in gone.err) == (1, True)
+    wrong = solvent("resume", "r", "--file", "nowhere.yaml", *STORE, cwd=folder)
+    assert (wrong.code, "error[W100]" in wrong.err, "nowhere.yaml" in wrong.err) == (2, True, True)
     go(folder)
     make(folder, FLOW.replace("from: second", "from: first"))
     changed = solvent("resume", "r", *STORE, cwd=folder)

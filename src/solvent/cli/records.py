@@ -152,7 +152,8 @@ def load_recorded(record: RunRecord, file: str | None, *, may_change: bool = Fal
             said = f"the folder of the run `{record.run}` cannot be entered: {record.folder}: {error.strerror}"
             raise RecordProblem("R404", said, hint="name the file of its workflow: --file WORKFLOW") from None
     given = file or record.file
-    if not os.path.exists(given.partition(".py:")[0] + (".py" if ".py:" in given else "")):  # noqa: PTH110
+    # A file that was named with the command is checked when it is loaded.
+    if file is None and not os.path.exists(given.partition(".py:")[0] + (".py" if ".py:" in given else "")):  # noqa: PTH110
         said = f"the workflow of the run `{record.run}` is gone: there is no file {given}"
         raise RecordProblem("R404", said, hint="name its file: --file WORKFLOW")
     # A workflow may have its name from its file.
