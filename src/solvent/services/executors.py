@@ -1,4 +1,4 @@
-"""Python functions in an executor of the user: a pool of `concurrent.futures`, of Dask, of MPI.
+"""Python functions in an executor of the user: a pool of `concurrent.futures`, of loky, of Dask, of MPI.
 
 Such an executor sets the limits. A call that has begun is not stopped; its result is dropped. A time-out counts from
 when the executor reports that the call runs (this is polled, so a call may have up to twice its time); Dask never does,
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from solvent.errors import WorkflowProblem
 from solvent.services.current_call import CURRENT
 from solvent.services.failure import Failure, cause_of, failure_of
-from solvent.services.function_codec import pack_function, unpack_function
+from solvent.services.function_codec import encode, pack_function, unpack_function
 from solvent.services.threads import ThreadJob, report_fault
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def in_executor(
             hint="use Solvent's own threads or worker processes",
         )
     elif service.policy.heartbeat is None:
-        submit = _far(pack_function(service.name, function, is_far=True), executor)
+        submit = _far(pack_function(service.name, function), executor)
     else:
         raise WorkflowProblem(
             "W178",
@@ -84,10 +84,10 @@ def _near(function: Callable[..., Any], executor: Executor) -> Callable[[Attempt
 def _far(packed: bytes, executor: Executor) -> Callable[[Attempt], Future[Answer]]:
     """Submit to other processes, perhaps on other machines."""
     numbers = count()
-    tells = type(executor).__module__.startswith(("concurrent.futures", "mpi4py"))
+    tells = type(executor).__module__.startswith(("concurrent.futures", "loky", "mpi4py"))
 
     def submit(attempt: Attempt) -> Future[Answer]:
-        data = pickle.dumps((attempt.arguments, attempt.keywords, attempt.identity), 5)
+        data = encode((attempt.arguments, attempt.keywords, attempt.identity))
         # Each call has a number of its own, since Dask runs calls of a function with equal arguments only once.
         future = executor.submit(run_far, packed, data, next(numbers))
         attempt.begin_when(future.running if tells else _surely)
@@ -110,7 +110,7 @@ def run_far(packed: bytes, data: bytes, _number: int) -> Answer:
         failure = failure_of(error)
         return None, failure.text, failure.output
     try:
-        return pickle.dumps(value, 5), "", ""
+        return encode(value), "", ""
     except BaseException as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
         return None, f"its result cannot be passed between processes: {cause_of(error)}", ""
 

@@ -1,110 +1,83 @@
-"""Encodes functions for worker processes.
+"""Encodes functions and values for other processes of this user: worker processes, executors, agents started here.
 
-By name wherever possible: as `pickle` does, or, where a decorator has replaced the function in its module, by that name
-and the decorator's `__wrapped__` or `function`. Functions without a name of their own (lambdas, inner functions) need
-`cloudpickle`, which is used if it is installed.
-
-A function of the main script is found by running that script again in the worker, under another `__name__`, as
-`multiprocessing` does; so a script that starts worker processes needs `if __name__ == "__main__":`.
+What can be imported goes by its name. Anything else goes by value, with what it uses: functions and classes of the main
+script or of a notebook, lambdas, inner functions. So no process runs the main script again. Lines of source that are in
+no file go along, for tracebacks and for the hash of the code.
 """
 
 from __future__ import annotations
 
-import importlib
+import linecache
+import os
 import pickle
 import sys
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
 from solvent.services.failure import cause_of
+from solvent.workflows.formats.python.callables import LOCAL_MODULES
 from solvent.workflows.formats.python.import_guard import importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BEHIND = ("__wrapped__", "function")
-_MAIN = {"__main__", "__mp_main__"}
-"""The names of the main script's module: where it was started, and in worker processes, which run it again."""
+_MAIN = "__main__"
 
 
-def pack_function(name: str, function: Callable[..., Any], *, is_far: bool = False) -> bytes:
-    """Encode a service's function for a worker process.
-
-    A process that may be on another machine (`is_far`) cannot run the main script again, so functions of the script are
-    sent by value if possible.
-    """
-    module = getattr(function, "__module__", None)
-    if is_far and module == "__main__" and not isinstance(by_value := _by_value(function), Exception):
-        return pickle.dumps((None, by_value))
-    main = _main_script() if module in _MAIN else None
+def pack_function(name: str, function: Callable[..., Any]) -> bytes:
+    """Encode a service's function; raise `WorkflowProblem` W176 if it uses what no process can pass on."""
     try:
-        packed: Any = ("pickle", pickle.dumps(function))
+        return encode((_sources(function), function))
     except Exception as error:
-        packed = _by_name(function) or _by_value(function)
-        if isinstance(packed, Exception):
-            is_missing = isinstance(packed, ImportError) and packed.name == "cloudpickle"
-            cause = cause_of(error if is_missing else packed)
-            raise WorkflowProblem(
-                "W176",
-                f"service `{name}`: its function cannot be sent to a worker process: {cause}",
-                hint=f"define it at the top of a module,{' install `cloudpickle`,' if is_missing else ''}"
-                " or run without worker processes",
-            ) from error
-    return pickle.dumps((main, packed))
+        raise WorkflowProblem(
+            "W176",
+            f"service `{name}`: its function cannot be sent to another process: {cause_of(error)}",
+            hint="put it in a module with what it uses, or run without other processes",
+        ) from error
 
 
 def unpack_function(data: bytes | bytearray) -> Callable[..., Any]:
-    """Decode a function in a worker process."""
-    main, (how, *what) = pickle.loads(data)  # noqa: S301 -- from our own main process
+    """Decode a function in another process."""
     with importing():
-        if main is not None:
-            _run_main_again(main)
-        if how == "pickle":
-            function: Callable[..., Any] = pickle.loads(what[0])  # noqa: S301 -- the same
-            return function
-        module, path, behind = what
-        found: Any = importlib.import_module(module)
-    for part in (*path.split("."), behind):
-        found = getattr(found, part)
-    named: Callable[..., Any] = found
-    return named
+        sources, function = pickle.loads(data)  # noqa: S301 -- from the process that started this one
+    for file, text in sources.items():
+        # Without a time of change it is kept, as that of a module that was not loaded from a file.
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    found: Callable[..., Any] = function
+    return found
 
 
-def _by_name(function: Callable[..., Any]) -> tuple[str, str, str, str] | None:
-    module = getattr(function, "__module__", None)
-    path = getattr(function, "__qualname__", None)
-    if module not in sys.modules or not path:
-        return None
-    found: Any = sys.modules[module]
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    for behind in _BEHIND:
-        if getattr(found, behind, None) is function:
-            return ("name", module, path, behind)
-    return None
-
-
-def _by_value(function: Callable[..., Any]) -> tuple[str, bytes] | Exception:
-    """Return the pickled function, or the error: `cloudpickle` is missing, or cannot pickle it either."""
+def encode(value: Any) -> bytes:
+    """Encode a value: by the names of its functions and classes where any process finds these, else by value."""
     try:
-        cloudpickle = importlib.import_module("cloudpickle")
-        return ("pickle", cloudpickle.dumps(function))
-    except Exception as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
-        return error
+        data = pickle.dumps(value, 5)
+    except Exception:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
+        return _by_value(value)
+    for name in LOCAL_MODULES:
+        if name.encode() in data:
+            return _by_value(value)
+    return data
 
 
-def _main_script() -> dict[str, Any]:
-    """Return how the main script was started, as `multiprocessing` would."""
-    from multiprocessing.spawn import get_preparation_data
+def _by_value(value: Any) -> bytes:
+    import cloudpickle  # type: ignore[import-untyped]  # it has no types
 
-    data = get_preparation_data("solvent-worker")
-    return {key: value for key, value in data.items() if key in {"init_main_from_name", "init_main_from_path"}}
-
-
-def _run_main_again(main: dict[str, Any]) -> None:
-    from multiprocessing.spawn import prepare
-
-    prepare(main)
+    for name in LOCAL_MODULES:
+        # It knows by itself that the main module is another one elsewhere.
+        if name != _MAIN and name in sys.modules:
+            cloudpickle.register_pickle_by_value(sys.modules[name])
+    data: bytes = cloudpickle.dumps(value, 5)
+    return data
 
 
-__all__ = ["pack_function", "unpack_function"]
+def _sources(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the texts of a notebook's cells, or whatever else is in no file, by the names that Python has for them."""
+    parts = (
+        (function, *vars(sys.modules[_MAIN]).values()) if getattr(function, "__module__", "") == _MAIN else (function,)
+    )
+    codes = (getattr(getattr(one, "function", None) or one, "__code__", None) for one in parts)
+    files = {code.co_filename for code in codes if code is not None}
+    return {file: "".join(linecache.getlines(file)) for file in sorted(files) if not os.path.exists(file)}  # noqa: PTH110 -- any text may be one
+
+
+__all__ = ["encode", "pack_function", "unpack_function"]

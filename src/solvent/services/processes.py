@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
 from solvent.services.failure import Failure, cause_of
-from solvent.services.function_codec import pack_function
+from solvent.services.function_codec import encode, pack_function
 from solvent.services.guard import GUARD
 from solvent.services.threads import report_fault
 from solvent.services.worker import (
@@ -320,7 +320,7 @@ class Processes:
         try:
             known = target.identity
             whole = (target.arguments, target.keywords)
-            payload = pickle.dumps(whole if known is None else (*whole, known), 5)
+            payload = encode(whole if known is None else (*whole, known))
         except Exception as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
             text = f"its arguments cannot be passed between processes: {cause_of(error)}"
             target.settle(None, Failure("FAILED", text))

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import SolventError
 from solvent.services.current_call import CURRENT, end_if_forked
-from solvent.services.function_codec import unpack_function
+from solvent.services.function_codec import encode, unpack_function
 from solvent.workflows.formats.python.import_guard import importing
 
 if TYPE_CHECKING:
@@ -178,7 +178,6 @@ class Worker:
         if payload is None:
             return _error(number, "its arguments cannot be passed between processes: MemoryError")
         try:
-            # Before the arguments: their classes may be those of the main script, which runs again for its functions.
             (function_number,) = NUMBER.unpack_from(payload)
             function = self._functions[function_number]
             if function is None or isinstance(function, bytes | bytearray):
@@ -195,7 +194,7 @@ class Worker:
             failure = failure_of(error)
             return _error(number, failure.text, failure.output)
         try:
-            data = pickle.dumps(value, 5)
+            data = encode(value)
             return header(RESULT, number, len(data)), data
         except BaseException as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
             from solvent.services.failure import cause_of

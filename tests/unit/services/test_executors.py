@@ -1,10 +1,11 @@
-"""Executors that users bring along: threads, processes, Dask's."""
+"""Executors that users bring along: threads, processes, loky's, Dask's."""
 
 from __future__ import annotations
 
 import os
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
@@ -104,6 +105,30 @@ def test_an_executor_that_is_shut_down_takes_no_calls() -> None:
         assert call(caller, "s", 1).failure().text.startswith("the executor accepts no calls")
 
 
+def test_loky() -> None:
+    """Loky's executor runs lambdas, partial functions and local ones, and its broken pool loses calls."""
+    loky = pytest.importorskip("loky")
+    factor = 3
+
+    def times(number: int) -> int:
+        return factor * number
+
+    services = [
+        python(lambda number: number + 1, "more"),
+        python(times, "times"),
+        python(partial(times, 7), "partial"),
+        python(functions.die, "die"),
+    ]
+    with (
+        loky.ProcessPoolExecutor(1, timeout=LONG) as executor,
+        Caller(services, executor=executor) as caller,
+    ):
+        assert call(caller, "more", 1).value() == 2
+        assert call(caller, "times", 2).value() == 6
+        assert call(caller, "partial").value() == 21
+        assert call(caller, "die").failure().kind == "LOST"
+
+
 def test_dask(tmp_path: Path) -> None:
     """Dask's executor runs every call, tells failures and bad results, and its calls can take too long."""
     distributed = pytest.importorskip("distributed")
@@ -113,6 +138,7 @@ def test_dask(tmp_path: Path) -> None:
         python(functions.fail, "fail"),
         python(functions.make_lock, "lock"),
         python(functions.wait_for, "wait", timeout=0.5),
+        python(lambda number: [os.getpid(), number], "lambda"),
     ]
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
@@ -123,6 +149,7 @@ def test_dask(tmp_path: Path) -> None:
         outcomes = [call(caller, "s", number) for number in range(100)]
         assert [one.value() for one in outcomes] == [2 * number for number in range(100)]
         assert call(caller, "pid").value() != os.getpid()
+        assert call(caller, "lambda", 1).value() == [call(caller, "pid").value(), 1]
         assert call(caller, "fail", "x").failure().text == "ValueError: x"
         assert call(caller, "lock").failure().text.startswith("its result cannot be passed between processes")
         assert call(caller, "wait", str(tmp_path / "go")).failure().kind == "TIMEOUT"

@@ -31,6 +31,9 @@ R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
 A = TypeVar("A")
 
+LOCAL_MODULES = {"__main__", "__mp_main__"}
+"""Names of modules by which other processes find none, or another one."""
+
 
 class ServiceFunction(EachMethods, Generic[P, R_co]):
     """A service: what `@service`, `shell`, `http` and `program` make.
@@ -67,14 +70,11 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
     def __reduce__(self) -> str | tuple[Any, ...]:
         # By name, as functions are pickled; a worker process imports the module and finds the same service.
         name = str(getattr(self, "__qualname__", self.described.name))
-        if "<" not in name or type(self) is not ServiceFunction:
+        if "<" not in name and getattr(self, "__module__", None) not in LOCAL_MODULES:
             return name
-        # Lambdas and local functions have no such name: whether they can be sent depends on what pickles them. They are
-        # part of the state, since they may close over this service.
-        return copyreg.__newobj__, (ServiceFunction,), (self.described, self.function)  # type: ignore[attr-defined]
-
-    def __setstate__(self, state: tuple[model.Service, Callable[P, Any] | None]) -> None:
-        ServiceFunction.__init__(self, *state)
+        # Lambdas, local functions and those of the main script have no such name: whether they can be sent depends on
+        # what pickles them. They are part of the state, since they may close over this service.
+        return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Add a task to the workflow that is being built; outside of one, run the function."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError, WorkflowProblem, exception_text, unread_file, user_frames
 from solvent.workflows.formats.python.builder import line_span
-from solvent.workflows.formats.python.callables import WorkflowFunction
+from solvent.workflows.formats.python.callables import LOCAL_MODULES, WorkflowFunction
 from solvent.workflows.formats.python.import_guard import importing
 from solvent.workflows.places import Loaded, Places
 
@@ -138,7 +138,10 @@ def _module_name(place: Path) -> str:
         is_free = found is None or found.origin in {None, str(place)}
     else:
         is_free = getattr(known, "__file__", None) == str(place)
-    return name if is_free else f"{name}_workflow"
+    if is_free:
+        return name
+    LOCAL_MODULES.add(f"{name}_workflow")
+    return f"{name}_workflow"
 
 
 def _import_problem(path: Path, place: Path, reason: BaseException) -> WorkflowProblem:
