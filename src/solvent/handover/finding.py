@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.handover.data.extents import UNDER_WAY, part, version_of
+from solvent.handover.data.extents import UNDER_WAY, UNKNOWN, part, version_of
 from solvent.handover.data.kept import can_have, is_only_kept
 from solvent.handover.words import is_part, lost_data, rest_of, text_from_details, writer_of
 from solvent.protocols.elmp.vocabulary import Claim, Data, Part
@@ -34,8 +34,9 @@ def found_on(sheet: Sheet, me: NodeId) -> list[Data]:
         lower = [one for one in row if version not in (one.version, one.origin[1] if is_part(one.version) else -1)]
         gaps = tuple(_claim(one) for one in lower)
         here = [one.origin for one in row if one.version == version]
-        # Where parts lie over all of it, all of them came later.
-        since = max(here) if here else min((one.turn, one.use - 1) for one in parts if one.base == version)
+        # Where parts lie over all of it, all came later than it; those that belong in gaps may be the first of them.
+        over = [(one.turn, one.use - 1) for one in parts if one.base == version]
+        since = max(here) if here else UNKNOWN if gaps else min(over)
         data = Data(version, me, _details(sheet, version, sheet.size), since=since, parts=parts, memory=memory)
         told.append(replace(data, gaps=gaps))
     elif parts and kept is None:

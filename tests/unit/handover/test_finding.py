@@ -39,6 +39,12 @@ def test_parts_that_lie_over_all_of_a_version_stand_for_it() -> None:
     assert (data.version, data.since, data.gaps) == (NEW, (3, 3), ())
 
 
+def test_parts_beside_gaps_do_not_tell_since_when_a_version_is_whole() -> None:
+    """The parts that belong in the gaps, which are on another host, may have come before them."""
+    [data] = found_on(_sheet((0, 5, UNDER_WAY, (0, 0)), (5, 8, A4, (3, NEW))), ME)
+    assert (data.version, data.since, data.gaps) == (NEW, (0, 0), (_claim(0, 5),))
+
+
 def test_a_change_of_an_earlier_version_is_none_of_this_one() -> None:
     """It is told, with what it was a change of; but the version is not there."""
     [data] = found_on(_sheet((0, 5, NEW, (2, 1)), (5, 8, A4, (1, OLD))), ME)

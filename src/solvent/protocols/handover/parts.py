@@ -73,12 +73,11 @@ def latest(found: Iterable[Data]) -> list[Data]:
 
 
 def _as_of(last: Data, one: Data) -> Data:
-    return replace(
-        one,
-        parts=tuple(replace(part, holder=one.holder) for part in last.parts),
-        # If it was another version when it was looked at before, that is not there any more.
-        gaps=last.gaps if last.version == one.version else (Claim(),),
-    )
+    parts = tuple(replace(part, holder=one.holder) for part in last.parts)
+    if last.version != one.version:
+        # What was there before is not there any more.
+        return replace(one, parts=parts, gaps=(Claim(),))
+    return replace(one, parts=parts, gaps=last.gaps, since=last.since)
 
 
 def _released(members: Mapping[NodeId, Survivor], data: Data) -> dict[Ref, Use]:

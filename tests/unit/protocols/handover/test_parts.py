@@ -105,6 +105,16 @@ def test_what_was_found_last_in_a_memory_holds_for_all_that_share_it() -> None:
     assert _parts(members, BASE, [new, old]) == laid
 
 
+def test_what_was_found_last_also_says_since_when_the_version_is_whole() -> None:
+    """One looked while a part was being fetched, and could not tell that it came before the part that was there."""
+    early, late = _part(B, D, 1, HEAD, turn=5), _part(B, D, 2, TAIL, turn=8)
+    before = Data(7, A, since=(8, 1), parts=(replace(late, holder=A),), memory=(70, 3), gaps=(HEAD,))
+    after = Data(7, B, since=(4, 9), parts=(early, late), memory=(70, 4))
+    data = planned([Survivor(A, 1), Survivor(B, 2)], [before, after], 2, 3)[A].data
+    assert data is not None
+    assert {part.use for part in data.parts} == {1, 2}
+
+
 def test_a_version_that_is_not_there_any_more_does_not_count() -> None:
     """Another process has looked at the same memory later, and found a newer one; or that a stretch was torn."""
     survivors = [Survivor(A, 1), Survivor(B, 2)]
