@@ -22,7 +22,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 # Dependency groups (`--group`) came with pip 25.1; nothing is fetched where it is that new.
 PIP_WITH_GROUPS := $(PIP) install 'pip>=25.1' && $(PIP)
-EXTRAS := arrays,figures,http,nats,otel,web
+EXTRAS := arrays,arrow,figures,http,nats,otel,web
 # A process that has nothing left to do takes half of what the busiest has; until then each has whole modules, which
 # share what they have set up.
 TEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal

@@ -176,6 +176,7 @@ _TRIALS: dict[str, Callable[[Place], None]] = {
     "otel": partial(_try_import, modules="solvent.runs.observing.tracing"),
     "figures": _try_figures,
     "arrays": partial(_try_import, modules="numpy"),
+    "arrow": partial(_try_import, modules="pyarrow"),
 }
 
 

@@ -36,6 +36,7 @@ EXTRAS = {
     "http": "services that are HTTP calls",
     "figures": "pictures as PNG, and plots of `solvent lab reproduce`",
     "arrays": "NumPy arrays that are handed over without a copy",
+    "arrow": "tables of pandas and Arrow between tasks",
     "otel": "spans for OpenTelemetry",
 }
 """What the extras are for."""

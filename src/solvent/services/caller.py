@@ -30,9 +30,11 @@ from solvent.services.admission import CallLimit, ClaimQueue
 from solvent.services.call import Call
 from solvent.services.clock import Clock
 from solvent.services.current_call import Allowance
+from solvent.services.failure import Failure
 from solvent.services.observer import CallSeen, SeenByAll
 from solvent.services.python import Loop, awaiting, function_of, is_asynchronous
 from solvent.services.threads import KnownSingle, Single, Threads
+from solvent.values.classes import StandIn, Unloaded, restore
 from solvent.workflows.durations import seconds_of
 from solvent.workflows.model import Policy
 
@@ -140,6 +142,11 @@ class Caller:
         """
         if self._closed.is_set():
             raise Misuse("H320", "a closed caller cannot start calls")
+        if StandIn.were_made:
+            try:
+                arguments, keywords = restore(arguments), restore(keywords)
+            except (Unloaded, ValueError) as error:
+                return _refuse(done, error)
         if launch is not None:
             return self._begin(
                 Call(
@@ -192,6 +199,10 @@ class Caller:
         began: Callable[[], None],
     ) -> Handle:
         """Make one attempt of a call for somebody else, who counts them; `began` is called when the service begins."""
+        try:
+            arguments, keywords = restore(arguments), restore(keywords)
+        except (Unloaded, ValueError) as error:
+            return _refuse(done, error)
         found = self._services[service]
         if service not in self._launches:
             self._launches[service] = self._makers[found.kind](found, self)
@@ -376,6 +387,19 @@ class _Begun(CallSeen):
     def began(self) -> None:
         """Note that."""
         self._began()
+
+
+class _Refused:
+    """The handle of a call that was never begun."""
+
+    def cancel(self) -> None:
+        """Leave it: it has its outcome."""
+
+
+def _refuse(done: Done, error: Exception) -> Handle:
+    """Fail a call whose arguments cannot be what they were."""
+    done(None, Failure("FAILED", str(error)), 1)
+    return _Refused()
 
 
 def _never(*_: Any) -> None:

@@ -1,31 +1,37 @@
 """Values as bytes and back, exactly as they were: what a call was answered, kept across processes and machines.
 
-Only data is written, never code: who reads a record runs nothing of who wrote it. What cannot be said so
-(`Unrecordable`) is not kept.
+Only data is written, never code: reading bytes of another process runs nothing of it and imports nothing that they
+name. Plain data is msgpack, with extensions for what msgpack does not know; instances of classes are their fields
+(`classes`), arrays their elements (`arrays`), tables a stream of Arrow (`tables`). What is none of these is
+`Unrecordable`, unless its class has a codec of its own or its service asks for pickles (`custom`).
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import sys
 import threading
 from decimal import Decimal
 from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from solvent.errors import exception_text
 from solvent.lang.molecule import Symbol
+from solvent.values import arrays, classes, library_types, tables
 from solvent.values.encoding import Pieces, encoder, whole
-from solvent.values.large import LargeWriter, find_large
+from solvent.values.large import INSTANCE, Bulk, LargeWriter, find_large
 from solvent.values.limits import UNREADABLE, is_nested_too_deeply
+from solvent.values.places import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_NESTED = 200
+MAX_PLACE = 300
+"""How many characters of the place of a part are shown, at least."""
 _OPENING = bytes((*range(0x80, 0xA0), *range(0xC7, 0xCA), *range(0xD4, 0xD9), *range(0xDC, 0xE0)))
 """First bytes of lists, mappings and extensions in msgpack."""
 _MIN_INT, _MAX_INT = -(1 << 63), (1 << 64) - 1
@@ -37,7 +43,13 @@ Ext = msgspec.msgpack.Ext
 
 
 class Unrecordable(Exception):
-    """A value that cannot be written as data; the text says which."""
+    """A value that cannot be written as data; the text says which part of it, and of what type."""
+
+    #: What its author can do.
+    hint = (
+        "return data (numbers, texts, lists, dataclasses, arrays, tables, ...), or write it to a file and return its "
+        "path, or let the service pickle its results: `@service(pickle=True)`"
+    )
 
 
 class _Odd(str):
@@ -61,11 +73,29 @@ def pieces(value: Any) -> bytes | Pieces:
             return _pieces(value)
         except UnicodeEncodeError:
             return _pieces(_marked(value, 0))
-    except (Unrecordable, MemoryError):
+    except MemoryError:
         raise
+    except Unrecordable as error:
+        place = _place_of(value)
+        raise Unrecordable(f"{place}: {error}" if place else str(error)) from error
     except Exception as error:
         # A value may be of any size, and its parts (a time zone, say) may be anybody's code.
         raise Unrecordable(f"it cannot be written: {exception_text(error)}") from error
+
+
+def _place_of(value: Any) -> str:
+    """Return where in a value the first part stands that cannot be written, as Python would name it."""
+    place = ""
+    while len(place) < MAX_PLACE:
+        for step, part in parts_of(value):
+            try:
+                _pieces(part)
+            except Exception:  # noqa: BLE001 - it may be anybody's code that fails
+                place, value = place + step, part
+                break
+        else:
+            return place
+    return f"{place}..."
 
 
 def _pieces(value: Any) -> bytes | Pieces:
@@ -76,7 +106,7 @@ def _pieces(value: Any) -> bytes | Pieces:
         is_large = False  # `_plain` says what is wrong with it.
     if not is_large:
         return _ENCODE(_plain(value, 0))
-    return LargeWriter(holders, lambda one, depth: _ENCODE(_plain(one, depth)), _CODES).write(value)
+    return LargeWriter(holders, lambda one, depth: _ENCODE(_plain(one, depth)), _bulk, _CODES).write(value)
 
 
 def decode(data: bytes) -> Any:
@@ -115,10 +145,45 @@ def _plain(value: Any, depth: int) -> Any:
         return Ext(_CODES[kind], _WRITERS[kind](value, depth + 1))
     if isinstance(value, PurePath):
         return Ext(_CODES[PurePath], str(value).encode("utf-8", "surrogateescape"))
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and kind is numpy.ndarray:
-        return _array(value)
+    bulk = _bulk(value, depth + 1)
+    if bulk is not None:
+        return Ext(bulk.code, bulk.header + bytes(bulk.content))
+    described = classes.describe(value)
+    if described is not None:
+        form, module, name, state = described
+        return Ext(INSTANCE, _ENCODE([form, module, name, _plain(state, depth + 1)]))
+    extension = library_types.describe(value)
+    if extension is not None:
+        return Ext(_OTHER, _ENCODE(_plain(extension, depth + 1)))
     raise Unrecordable(f"a value of the type `{kind.__module__}.{kind.__qualname__}` is no data that can be kept")
+
+
+def _bulk(value: Any, depth: int) -> Bulk | None:
+    """Return what may be large and is written as a whole: arrays and tables."""
+    kind = type(value)
+    content: bytes | memoryview
+    if arrays.is_scalar(kind):
+        code, (header, content) = _ELEMENT, arrays.parts_of(value)
+    elif arrays.is_array(kind):
+        if arrays.has_objects(value):
+            return None
+        code, (header, content) = _ARRAY, arrays.parts_of(value)
+    else:
+        form = tables.form_of(kind)
+        if form is None:
+            return None
+        try:
+            described, content = tables.parts_of(form, value)
+        except tables.NoTable as error:
+            raise Unrecordable(str(error)) from error
+        code, header = _TABLE, _ENCODE([form, _plain(described, depth)])
+    return Bulk(code, len(header).to_bytes(_LENGTH, "big") + header, content)
+
+
+def _split(data: memoryview) -> tuple[memoryview, memoryview]:
+    """Return the header of an array or a table, and what is behind it."""
+    start = _LENGTH + int.from_bytes(data[:_LENGTH], "big")
+    return data[_LENGTH:start], data[start:]
 
 
 def _marked(value: Any, depth: int) -> Any:
@@ -141,20 +206,15 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-def _array(value: Any) -> Any:
-    if value.dtype.hasobject or value.dtype.fields is not None:
-        raise Unrecordable(f"an array of `{value.dtype}` is no data that can be kept")
-    return Ext(_ARRAY, _ENCODE([value.dtype.str, list(value.shape), value.tobytes()]))
+def _table_from(data: memoryview) -> Any:
+    header, content = _split(data)
+    form, described = _DECODE(header)
+    return tables.table_from(form, described, content)
 
 
-def _array_from(data: memoryview) -> Any:
-    import numpy as np
-
-    kind, shape, content = _PLAIN_DECODE(data)
-    found = np.dtype(str(kind))
-    if found.hasobject:
-        raise ValueError("an array of objects")
-    return np.frombuffer(content, dtype=found).reshape([int(one) for one in shape]).copy()
+def _instance_from(data: memoryview) -> Any:
+    form, module, name, state = _DECODE(data)
+    return classes.build(form, module, name, state)
 
 
 def _many(value: Any, depth: int) -> bytes:
@@ -180,12 +240,14 @@ _WRITERS: dict[type, Callable[[Any, int], bytes]] = {
     UUID: _text,
     Symbol: lambda value, _: value.name.encode(errors=_HALVES),
     _Odd: lambda value, _: value.encode(errors=_HALVES),
-    dt.datetime: lambda value, _: _ENCODE([value.isoformat(), value.fold]),
+    dt.datetime: lambda value, _: _ENCODE(_time_parts(value)),
     dt.date: lambda value, _: value.isoformat().encode(),
-    dt.time: lambda value, _: value.isoformat().encode(),
+    dt.time: lambda value, _: _ENCODE(_time_parts(value)),
     dt.timedelta: lambda value, _: _ENCODE([value.days, value.seconds, value.microseconds]),
 }
-_ARRAY = 40
+_ARRAY, _ELEMENT, _TABLE, _OTHER = 40, 41, 42, 44
+_LENGTH = 4
+"""How many bytes say how long a header is."""
 _CODES: dict[type, int] = {
     kind: code for code, kind in enumerate((tuple, set, frozenset, complex, bytearray, int, dict, Decimal, UUID, Symbol,
                                             dt.datetime, dt.date, dt.time, dt.timedelta,
@@ -193,9 +255,17 @@ _CODES: dict[type, int] = {
 }  # fmt: skip
 
 
-def _when(data: memoryview) -> dt.datetime:
-    text, fold = _PLAIN_DECODE(data)
-    return dt.datetime.fromisoformat(text).replace(fold=fold)
+def _time_parts(value: dt.datetime | dt.time) -> list[Any]:
+    """Return a time with the name of its zone, where that has one; else with its distance from UTC."""
+    zone = getattr(value.tzinfo, "key", None) if type(value.tzinfo) is ZoneInfo else None
+    shown = value.replace(tzinfo=None) if zone else value
+    return [shown.isoformat(), value.fold, zone]
+
+
+def _time_from(kind: Any, data: memoryview) -> Any:
+    text, fold, zone = _PLAIN_DECODE(data)
+    found = kind.fromisoformat(text).replace(fold=fold)
+    return found if zone is None else found.replace(tzinfo=ZoneInfo(zone))
 
 
 _READERS: dict[int, Callable[[memoryview], Any]] = {
@@ -211,12 +281,16 @@ _READERS: dict[int, Callable[[memoryview], Any]] = {
     _CODES[UUID]: lambda data: UUID(str(data, "utf-8")),
     _CODES[Symbol]: lambda data: Symbol(str(data, "utf-8", _HALVES)),
     _CODES[_Odd]: lambda data: str(data, "utf-8", _HALVES),
-    _CODES[dt.datetime]: _when,
+    _CODES[dt.datetime]: lambda data: _time_from(dt.datetime, data),
     _CODES[dt.date]: lambda data: dt.date.fromisoformat(str(data, "utf-8")),
-    _CODES[dt.time]: lambda data: dt.time.fromisoformat(str(data, "utf-8")),
+    _CODES[dt.time]: lambda data: _time_from(dt.time, data),
     _CODES[dt.timedelta]: lambda data: dt.timedelta(*_DECODE(data)),
     _CODES[PurePath]: lambda data: _path(bytes(data).decode("utf-8", "surrogateescape")),
-    _ARRAY: _array_from,
+    _ARRAY: lambda data: arrays.array_from(*_split(data)),
+    _ELEMENT: lambda data: arrays.element_from(*_split(data)),
+    _TABLE: _table_from,
+    INSTANCE: _instance_from,
+    _OTHER: lambda data: library_types.build(_DECODE(data)),
 }
 
 

@@ -1,15 +1,17 @@
 """Values with large texts or bytes in them, written in pieces: what is large is not copied.
 
-What comes out is, byte for byte, what the encoder of `values` makes of the whole value. Only lists, tuples and
-dictionaries are looked into. Everything else, and what can change (`bytearray`, arrays), goes through that encoder, so
-it is copied.
+What comes out is, byte for byte, what the encoder of `values` makes of the whole value. Lists, tuples, dictionaries and
+instances of classes are looked into. Elements of arrays are copied once, since an array may change; all else goes
+through that encoder.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from solvent.values import arrays, classes, tables
 from solvent.values.encoding import Pieces, utf8_size
 
 if TYPE_CHECKING:
@@ -18,9 +20,21 @@ if TYPE_CHECKING:
 MIN_LARGE_BYTES = 1 << 16
 """From this size on the header of a text, of bytes and of an extension has 32 bits for the length."""
 _MAX_BYTES = (1 << 32) - 1
+_SMALL = frozenset({int, float, bool, type(None)})
 _BYTE, _SHORT, _LONG, _EXT = Struct(">B"), Struct(">BH"), Struct(">BI"), Struct(">BIb")
 _BIN32, _STR32, _EXT32 = 0xC6, 0xDB, 0xC9
+INSTANCE = 43
+"""The code of an extension that is an instance of a class."""
 _ARRAY, _MAP = (0x90, 0xDC), (0x80, 0xDE)
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """An array or a table as an extension: its code, a header, and what may be large."""
+
+    code: int
+    header: bytes
+    content: bytes | memoryview
 
 
 def find_large(value: Any, holders: set[int], max_depth: int) -> bool:
@@ -35,8 +49,19 @@ def find_large(value: Any, holders: set[int], max_depth: int) -> bool:
         inner = value
     elif kind is dict:
         inner = value.values()
-    else:
+    elif kind in _SMALL:
         return False
+    elif arrays.is_array(kind):
+        return bool(value.nbytes >= MIN_LARGE_BYTES)
+    elif tables.form_of(kind) is not None:
+        return True
+    else:
+        described = classes.describe(value)
+        if described is None:
+            return False
+        # The state is made anew when it is written; what stands in it is not.
+        state = described[3]
+        inner = state.values() if type(state) is dict else state if type(state) is list else ()
     if max_depth == 0:
         raise RecursionError
     is_large = False
@@ -49,11 +74,22 @@ def find_large(value: Any, holders: set[int], max_depth: int) -> bool:
 
 
 class LargeWriter:
-    """Writes one value; `encode` encodes a part of it that holds nothing large, `codes` are those of extensions."""
+    """Writes one value.
 
-    def __init__(self, holders: set[int], encode: Callable[[Any, int], bytes], codes: Mapping[type, int]) -> None:
+    `encode` encodes a part of it that holds nothing large, `bulk` what is an array or a table; `codes` are those of
+    extensions.
+    """
+
+    def __init__(
+        self,
+        holders: set[int],
+        encode: Callable[[Any, int], bytes],
+        bulk: Callable[[Any, int], Bulk | None],
+        codes: Mapping[type, int],
+    ) -> None:
         self._holders = holders
         self._encode = encode
+        self._bulk = bulk
         self._codes = codes
         self._parts: list[bytes | memoryview | str] = []
         self._small = bytearray()
@@ -73,6 +109,8 @@ class LargeWriter:
             self._add_large(_BIN32, (value,), len(value))
         elif kind is Pieces:
             self._add_large(_BIN32, value.parts, len(value))
+        elif arrays.is_array(kind) or tables.form_of(kind) is not None:
+            self._write_bulk(value, depth)
         elif id(value) not in self._holders:
             self._add(self._encode(value, depth))
         elif kind is list:
@@ -87,19 +125,40 @@ class LargeWriter:
         elif kind is dict:
             pairs = [[key, one] for key, one in value.items()]
             self._holders.update(id(pair) for pair in pairs)
-            self._write_extension(kind, pairs, depth)
+            self._write_extension(self._codes[dict], pairs, depth)
+        elif kind is tuple:
+            self._write_extension(self._codes[tuple], value, depth)
         else:
-            self._write_extension(kind, value, depth)
+            described = classes.describe(value)
+            assert described is not None, "it was noted as one that holds something"
+            self._holders.add(id(described[3]))
+            self._write_extension(INSTANCE, described, depth)
 
-    def _write_extension(self, kind: type, inner: Any, depth: int) -> None:
-        """Write a tuple, or pairs: the length of all of it comes first."""
-        writer = LargeWriter(self._holders, self._encode, self._codes)
+    def _write_bulk(self, value: Any, depth: int) -> None:
+        bulk = (
+            self._bulk(value, depth + 1)
+            if not arrays.is_array(type(value)) or value.nbytes >= MIN_LARGE_BYTES
+            else None
+        )
+        size = 0 if bulk is None else len(bulk.header) + len(bulk.content)
+        if bulk is None or size < MIN_LARGE_BYTES:
+            self._add(self._encode(value, depth))
+            return
+        _check_size(size)
+        self._add(_EXT.pack(_EXT32, size, bulk.code) + bulk.header)
+        self._flush()
+        self._parts.append(bulk.content)
+        self._size += len(bulk.content)
+
+    def _write_extension(self, code: int, inner: Any, depth: int) -> None:
+        """Write a tuple, pairs or an instance: the length of all of it comes first."""
+        writer = LargeWriter(self._holders, self._encode, self._bulk, self._codes)
         writer._add(_count(_ARRAY, len(inner)))
         for one in inner:
             writer._write(one, depth + 1)
         writer._flush()
         _check_size(writer._size)
-        self._add(_EXT.pack(_EXT32, writer._size, self._codes[kind]))
+        self._add(_EXT.pack(_EXT32, writer._size, code))
         self._flush()
         self._parts += writer._parts
         self._size += writer._size
