@@ -259,7 +259,8 @@ class Agent:
             for shard in hosted.lost():
                 hosted.drop(shard)
                 self._tell.lost(hosted.run, number_of(shard))
-            services = hosted.remote.after_lapse()
+            services = set[str]()
+            self._guarded(hosted, lambda: services.update(hosted.remote.after_lapse()))  # noqa: B023 - done at once
             for shard in [one for one in hosted.here.values() if one.calls.has_begun(services)]:
                 # Another agent calls these by now: what is out here is made again.
                 hosted.drop(shard)

@@ -156,6 +156,7 @@ class HostedRun:
         if not hosted.take(heartbeats):
             return None
         self._shards[number], journal = hosted, hosted.journal
+        self.remote.take_shard(number, hosted.epoch)
         adrift = self.adrift.get(number)
         hosted.open(since=adrift.had_in(hosted.epoch) if adrift is not None else ())
         shard = self._execution(number, journal, answers)

@@ -9,11 +9,15 @@ other is in one log of the run, `messages/calls/RUN`:
     AttemptEnded    what came of it, written once; whoever has the shard by then finds it there
     AttemptUnmade   it was not made, or given up: there is no room, or the agent leaves
     AttemptOff      it is not wanted; whoever finds an agent dead says this before it asks another one
+    ShardMoved      an agent has a shard: what others ask and call off for it from now on does not count
 
 An attempt is known by its shard, its call and its number (how many attempts of the call the journal has), so what is
 said twice counts once. When the agent that has the shard dies, the attempt goes on; who takes the shard over waits for
 it. When the agent that makes it dies, what it has answered is read, and the rest is lost: it is made again, and counts
 towards `max_lost`.
+
+An attempt that is given up before its service begins never begins (`Guest`). So one attempt is made twice only if it
+had begun when its agent was taken for dead, as with any call; the second one is marked (`solvent.call().repeated`).
 
 A service with a limit of its own is called by the agent that has its lease, `runs/RUN/limit/N`, for all shards.
 """
@@ -36,7 +40,7 @@ from solvent.runs.kept import Kept, keep
 from solvent.runs.registry import calls_of, key_of
 from solvent.services import Failure
 from solvent.services.current_call import CallIdentity  # noqa: TC001 - msgspec looks at the types
-from solvent.services.failure import Kind  # noqa: TC001 - msgspec looks at the types
+from solvent.services.failure import Kind, Told
 from solvent.store import Append
 from solvent.store.leases import Lease, heartbeat_from_value
 from solvent.values import codec
@@ -87,6 +91,8 @@ class AttemptAsked(Said, frozen=True, gc=False):
     identity: CallIdentity
     #: The positional and the keyword arguments, as `values.codec` encodes them.
     arguments: Kept
+    #: In which the agent that asks has the shard.
+    epoch: int = 0
 
 
 class AttemptEnded(Said, frozen=True, gc=False):
@@ -118,11 +124,20 @@ class AttemptOff(Said, frozen=True, gc=False):
     shard: int
     call: str
     number: int
+    epoch: int = 0
+
+
+class ShardMoved(Said, frozen=True, gc=False):
+    """An agent has a shard in an epoch: what was said for it in earlier ones counts only if it stands before this."""
+
+    shard: int
+    epoch: int
 
 
 _Id: TypeAlias = tuple[int, str, int]
 """The shard, the call, and how many attempts of it its journal has with this one."""
-AnySaid: TypeAlias = RoomOffered | AttemptAsked | AttemptEnded | AttemptUnmade | AttemptOff
+AnySaid: TypeAlias = RoomOffered | AttemptAsked | AttemptEnded | AttemptUnmade | AttemptOff | ShardMoved
+_History: TypeAlias = tuple[dict[_Id, str], dict[_Id, AttemptEnded | AttemptUnmade]]
 _ENCODE = encoder()
 _DECODE = msgspec.msgpack.Decoder(list[AnySaid]).decode
 
@@ -183,12 +198,29 @@ class Guest:
 
     def __init__(self, asked: AttemptAsked) -> None:
         self.asked = asked
-        self.has_begun = False
         self.handle: Handle | None = None
+        # Whoever takes it decides: the thread that begins the service, or the agent that gives the attempt up.
+        self._turn = [None]
 
     def began(self) -> None:
-        """Note that its service has begun; from any thread."""
-        self.has_begun = True
+        """Begin its service, from any thread; raise where it was given up before."""
+        try:
+            self._turn.pop()
+        except IndexError:
+            raise Told("it was given up before it began") from None
+
+    def prevent(self) -> bool:
+        """Let its service never begin; return whether it had not."""
+        try:
+            self._turn.pop()
+        except IndexError:
+            return False
+        return True
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether its service has begun, as far as is known; it was not given up."""
+        return not self._turn
 
 
 class GuestEnded(NamedTuple):
@@ -241,7 +273,10 @@ class RemoteCalls:
         # How far the log was read, and whether all was that was there when this began to hear of it.
         self._up_to = 0
         self._is_caught_up = False
-        self._history: tuple[dict[_Id, str], dict[_Id, AttemptEnded | AttemptUnmade]] | None = None
+        self._history: _History | None = None
+        # The epochs in which shards were last taken, by anybody; and those in which they are here.
+        self._epochs: dict[int, int] = {}
+        self._here: dict[int, int] = {}
         self._offers_at = time.monotonic() + OFFER_SECONDS
         self._has_offered = False
 
@@ -289,11 +324,13 @@ class RemoteCalls:
         match said:
             case RoomOffered():
                 self._take_offer(said)
+            case ShardMoved():
+                self._epochs[said.shard] = max(said.epoch, self._epochs.get(said.shard, 0))
             case AttemptAsked(token=token):
-                if token == self._token:
+                if token == self._token and not _is_stale(said, self._epochs):
                     self._make(said)
             case AttemptOff(token=token):
-                if token == self._token:
+                if token == self._token and not _is_stale(said, self._epochs):
                     one = (said.shard, said.call, said.number)
                     self._known.add(one)
                     guest = self._guests.get(one)
@@ -348,7 +385,7 @@ class RemoteCalls:
 
     def _ask(self, asked: Asked) -> None:
         attempt = asked.attempt
-        if attempt is None or asked.is_detached or attempt.over:
+        if attempt is None or asked.is_detached or (attempt.over and not asked.is_asked):
             return
         self._asked[asked.key] = asked
         if asked.outcome is not None:
@@ -364,20 +401,27 @@ class RemoteCalls:
                 return
             asked.is_asked = True
             place, service = asked.place, asked.call.request.service
+            epoch = self._here.get(shard, 0)
             self._said.append(
-                AttemptAsked(place.agent, place.token, shard, call, asked.number, service, identity, arguments)
+                AttemptAsked(place.agent, place.token, shard, call, asked.number, service, identity, arguments, epoch)
             )
 
     def _come(self, asked: Asked, said: AttemptEnded | AttemptUnmade) -> None:
         """Take what has come of an attempt."""
         attempt = asked.attempt
-        if isinstance(said, AttemptUnmade):
+        if attempt is None:
+            # Its call is about to begin.
+            asked.outcome = said
+        elif isinstance(said, AttemptUnmade):
             asked.place.is_full |= said.is_full
             for limit in self._limits.values():
                 if limit.place is asked.place:
                     limit.place = None
             self._lost.append((asked, "released" if said.is_released else "unmade"))
-        elif attempt is not None:
+        elif said.kind == "CANCELLED" and not attempt.over:
+            # An agent that had the shard before has called it off, and could not note why.
+            self._lost.append((asked, "agent"))
+        else:
             asked.is_asked, asked.outcome = False, None
             if said.kind is not None:
                 attempt.fail(said.kind, said.text, said.output)
@@ -392,14 +436,21 @@ class RemoteCalls:
 
     def call_off(self, asked: Asked) -> None:
         """Call an attempt off at the agent that makes it."""
-        self._said.append(AttemptOff(asked.place.token, *asked.key, asked.number))
+        shard, call = asked.key
+        self._said.append(AttemptOff(asked.place.token, shard, call, asked.number, self._here.get(shard, 0)))
+
+    def take_shard(self, shard: int, epoch: int) -> None:
+        """Have a shard in an epoch."""
+        self._here[shard] = epoch
 
     def adopt(self, call: OpenCall, agent: str, number: int) -> Asked | None:
         """Return an attempt that was asked for before this agent had the shard; nothing if it was not."""
+        assert call.execution.mailbox is not None
+        shard = call.execution.mailbox.shard
+        self._fence(shard)
         if self._history is None:
             self._history = self._read_history()
-        assert call.execution.mailbox is not None
-        one = (call.execution.mailbox.shard, call.key, number)
+        one = (shard, call.key, number)
         tokens, outcomes = self._history
         if one not in tokens:
             return None
@@ -407,19 +458,32 @@ class RemoteCalls:
         if place is None or place.token != tokens[one]:
             place = Place(agent, tokens[one])
         asked = Asked(self, call, place)
-        asked.is_asked, asked.outcome = True, outcomes.get(one)
+        asked.number, asked.is_asked, asked.outcome = number, True, outcomes.get(one)
+        self._asked[asked.key] = asked
         return asked
 
-    def _read_history(self) -> tuple[dict[_Id, str], dict[_Id, AttemptEnded | AttemptUnmade]]:
+    def _fence(self, shard: int) -> None:
+        """Let nothing count that an agent which had a shard before, and may only have been stopped, still asks for."""
+        epoch = self._here.get(shard, 0)
+        if self._epochs.get(shard, 0) < epoch:
+            self._epochs[shard] = epoch
+            self._store.append_all([Append(self._log, _ENCODE([ShardMoved(shard, epoch)]))])
+            self._history = None
+
+    def _read_history(self) -> _History:
         """Read what was ever asked for, of whom, and what has come of it."""
         asked: dict[_Id, str] = {}
         outcomes: dict[_Id, AttemptEnded | AttemptUnmade] = {}
+        epochs: dict[int, int] = {}
         after = 0
         while True:
             found = self._store.read(self._log, after, MAX_READ)
             for said in (one for record in found for one in _read(record)):
-                if isinstance(said, AttemptAsked):
-                    asked[said.shard, said.call, said.number] = said.token
+                if isinstance(said, ShardMoved):
+                    epochs[said.shard] = max(said.epoch, epochs.get(said.shard, 0))
+                elif isinstance(said, AttemptAsked):
+                    if not _is_stale(said, epochs):
+                        asked[said.shard, said.call, said.number] = said.token
                 elif isinstance(said, AttemptEnded | AttemptUnmade):
                     outcomes.setdefault((said.shard, said.call, said.number), said)
             if len(found) < MAX_READ:
@@ -437,6 +501,12 @@ class RemoteCalls:
             asked.detach()
         for asked in [one for one in self._to_ask if one.call.execution is shard]:
             asked.detach()
+        assert shard.mailbox is not None
+        number = shard.mailbox.shard
+        # What it said may rest on what its journal has not taken.
+        self._said = [
+            one for one in self._said if not isinstance(one, AttemptAsked | AttemptOff) or one.shard != number
+        ]
 
     def set_adrift(self) -> None:
         """Ask for nothing: the store is away. What guests have answered is kept until it is there again."""
@@ -515,7 +585,11 @@ class RemoteCalls:
             limit.place = None if entry is None else Place(holder.agent, _token_of(entry))
 
     def after_lapse(self) -> set[str]:
-        """Give up what others may have been asked to make since; return the services that another agent has now."""
+        """Give up what others may have been asked to make since; return the services that another agent has now.
+
+        Also what this agent was asked for and has not read: nothing of it has begun, since nothing may begin now.
+        """
+        self.catch_up()
         lost = set[str]()
         for service, limit in self._limits.items():
             holder = None if limit.lease.epoch is None else limit.lease.holder()
@@ -607,7 +681,8 @@ class RemoteCalls:
         del self._guests[asked.shard, asked.call, asked.number]
         if self._queue is not None:
             self._queue.end(guest, is_done=False)
-        self._said.append(AttemptUnmade(asked.shard, asked.call, asked.number, is_released=guest.has_begun))
+        is_released = not guest.prevent()
+        self._said.append(AttemptUnmade(asked.shard, asked.call, asked.number, is_released=is_released))
         if guest.handle is not None:
             guest.handle.cancel()
 
@@ -628,6 +703,11 @@ def _read(record: Record) -> list[AnySaid]:
     except UNREADABLE as error:
         said = f"record {record.position} of `{record.log}` does not read: {error}"
         raise RecordProblem("R403", said) from None
+
+
+def _is_stale(said: AttemptAsked | AttemptOff, epochs: Mapping[int, int]) -> bool:
+    """Return whether another agent has taken the shard since, before this was said."""
+    return said.epoch < epochs.get(said.shard, 0)
 
 
 def _token_of(entry: Entry) -> str:
