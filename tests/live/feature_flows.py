@@ -38,6 +38,8 @@ from solvent import (
     waits_for,
     workflow,
 )
+from solvent.workflows.formats.files import load
+from tests.repo.project import ROOT
 
 
 @service
@@ -375,6 +377,16 @@ class Row:
     #: Whether agents refuse it.
     is_refused_by_agents: bool = False
 
+    @property
+    def workflow(self) -> Any:
+        """The workflow, or the flow that makes it; one of a file is loaded."""
+        return load(str(self.flow)).workflow if isinstance(self.flow, Path) else self.flow
+
+    @property
+    def file(self) -> str:
+        """What `solvent run` runs."""
+        return str(self.flow) if isinstance(self.flow, Path) else f"{__file__}:{self.flow.definition().name}"
+
 
 ROWS = (
     Row("alternative on failure", on_failure, 16, 1),
@@ -408,6 +420,11 @@ ROWS = (
     Row("shell commands", of_commands, "hello 8"),
     Row("HTTP services", of_http, {"said": "hello"}),
     Row("HOCL programs", of_hocl, 3),
+    Row(
+        "seven services that [coordinate themselves](../explanation/molecular-composition.md)",
+        ROOT / "examples" / "patterns" / "coordination.hocl",
+        "the result is 12",
+    ),
     Row("resources", of_resources, "done", is_refused_by_agents=True),
 )
 
