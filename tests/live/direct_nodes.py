@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any
 from solvent.net import Codec, Identity
 from solvent.net.direct import DirectHost
 from solvent.net.direct.way import Phase
-from solvent.protocols.machine import Effects, Event, Message, NodeId, Received, Report, Requested, Send, Step, Value
+from solvent.protocols.machine import (
+    Effects,
+    Event,
+    Message,
+    NodeId,
+    PeerRestarted,
+    Received,
+    Report,
+    Requested,
+    Save,
+    Send,
+    Step,
+    Value,
+)
 
 if TYPE_CHECKING:
     import socket
@@ -66,7 +79,19 @@ class Talker:
                 effects = (Report(Heard(sender, number, len(letters))),)
                 if wants_echo:
                     effects += (Send(sender, Word(number)),)
+            case PeerRestarted():
+                effects = (Report(event),)
         return state + 1, effects
+
+
+class Clerk(Talker):
+    """Saves the numbers of the words that it hears."""
+
+    def step(self, state: int, event: Event) -> Step[int]:
+        """Save a number."""
+        if isinstance(event, Received):
+            return state, (Save(event.message.number),)
+        return state, ()
 
 
 class Ears:
@@ -76,9 +101,13 @@ class Ears:
         self.heard = list[Heard]()
         self.faults = list[Any]()
         self.losses = list[tuple[NodeId, str]]()
+        #: How much was heard when a restart was told.
+        self.heard_at_restart = list[int]()
 
     def told(self, outcome: Any) -> None:
         """Remember it."""
+        if isinstance(outcome, PeerRestarted):
+            self.heard_at_restart.append(len(self.heard))
         (self.heard if isinstance(outcome, Heard) else self.faults).append(outcome)
 
     def answer(self, question: Any) -> Any:

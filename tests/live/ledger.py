@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from solvent.net import Codec, Host, Identity, Journal, TcpTransport
+from solvent.net.direct import DirectHost
 from solvent.protocols.link import Linked, record_type, wire_type
 from solvent.protocols.machine import (
     Effects,
@@ -25,6 +26,11 @@ from solvent.protocols.machine import (
     Send,
     Value,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.net import Address
 
 PAYER, LEDGER = NodeId(0), NodeId(1)
 
@@ -94,6 +100,37 @@ class Payer:
                 return state, ()
 
 
+class Silent:
+    """An application that hears nothing."""
+
+    def answer(self, question: Any) -> Any:
+        """Know nothing."""
+        raise NotImplementedError(question)
+
+    def told(self, outcome: Any) -> None:
+        """Hear nothing."""
+
+    def lost(self, peer: NodeId, why: str) -> None:
+        """Watch nobody."""
+        raise NotImplementedError(peer, why)
+
+
+def direct_host(
+    machine: Any, node: NodeId, find: Callable[[NodeId], Address | None], journal: Journal | None = None
+) -> DirectHost[Any]:
+    """Make a host in which the thread that waits works."""
+    identity = Identity(node, "ledger")
+    return DirectHost(
+        machine,
+        identity,
+        Codec(Pay | Paid),
+        listen=("127.0.0.1", 0),
+        application=Silent(),
+        find=find,
+        journal=journal,
+    )
+
+
 async def _serve(path: Path, payer_port: int) -> None:
     identity = Identity(LEDGER, "ledger")
     way = TcpTransport(identity, Codec(WIRE), peers={PAYER: ("127.0.0.1", payer_port)})
@@ -104,5 +141,17 @@ async def _serve(path: Path, payer_port: int) -> None:
     await host.wait()
 
 
+def _serve_direct(path: Path, payer_port: int) -> None:
+    host = direct_host(Ledger(), LEDGER, {PAYER: ("127.0.0.1", payer_port)}.get, Journal(path, Booked))
+    host.start()
+    host.greet([PAYER])
+    print(host.address[1], flush=True)
+    host.wait(lambda: False)
+
+
 if __name__ == "__main__":
-    asyncio.run(_serve(Path(sys.argv[1]), int(sys.argv[2])))
+    _, _kind, _path, _port = sys.argv
+    if _kind == "direct":
+        _serve_direct(Path(_path), int(_port))
+    else:
+        asyncio.run(_serve(Path(_path), int(_port)))

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import random
 import socket
+import struct
 import threading
+import time
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.net import Codec, PeerFault
+from solvent.net import Codec, Identity, Journal, PeerFault, handshake
 from solvent.net.codec import framed
 from solvent.net.direct.places import HAS_NAMES
+from solvent.net.direct.way import ASKING, COUNT
+from solvent.net.handshake import FORGETFUL, Challenge
 from solvent.net.ports import free_ports
-from solvent.protocols.machine import NodeId
-from tests.live.direct_nodes import SECONDS, A, B, Talk, Word, eventually, talking
+from solvent.protocols.machine import NodeId, PeerRestarted
+from tests.live.direct_nodes import SECONDS, A, B, Clerk, Talk, Word, eventually, talking
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORDS = 400
 
@@ -228,3 +235,123 @@ def test_nodes_that_are_watched_and_answer_are_not_lost() -> None:
         a.host.watch([])
         assert not a.host._board.is_watched(B)
         assert b.ears.losses == []
+
+
+def _life(node: NodeId, path: Path, places: dict[NodeId, Any]) -> Talk:
+    """Start a node with a journal: a new life, if it had one before."""
+    return Talk(node, places, journal=Journal(path))
+
+
+def _restarts(talk: Talk) -> list[Any]:
+    return [outcome for outcome in talk.ears.faults if isinstance(outcome, PeerRestarted)]
+
+
+def test_a_restart_is_told_before_anything_that_the_new_life_says(tmp_path: Path) -> None:
+    """What was said to the former life is lost with it, and what is said afterwards arrives."""
+    places = dict[NodeId, Any]()
+    a, b = Talk(A, places), _life(B, tmp_path / "b", places)
+    try:
+        a.say(B, 0)
+        b.say(A, 0)
+        b.wait_for(A, 1)
+        a.wait_for(B, 1)
+        b.close()
+        a.say(B, 1)
+        b = _life(B, tmp_path / "b", places)
+        b.say(A, 2)
+        a.wait_for(B, 2)
+        assert _restarts(a) == [PeerRestarted(B)]
+        assert a.ears.heard_at_restart == [1]
+        a.say(B, 3)
+        b.wait_for(A, 1)
+        assert b.ears.numbers(A) == [3]
+    finally:
+        a.close()
+        b.close()
+
+
+def test_a_restarted_node_that_has_nothing_to_say_greets(tmp_path: Path) -> None:
+    """The others hear of its restart all the same, and of each restart once."""
+    places = dict[NodeId, Any]()
+    a, b = Talk(A, places), _life(B, tmp_path / "b", places)
+    try:
+        for lives in range(1, 4):
+            b.close()
+            b = _life(B, tmp_path / "b", places)
+            b.host.greet([A])
+            a.wait(lambda lives=lives: len(_restarts(a)) == lives)
+            # Over the connection that is there.
+            b.host.greet([A])
+            b.say(A, lives)
+            a.wait_for(B, lives)
+        assert len(_restarts(a)) == 3
+    finally:
+        a.close()
+        b.close()
+
+
+def test_a_node_with_an_older_journal_is_refused(tmp_path: Path) -> None:
+    """It has forgotten what it was."""
+    places = dict[NodeId, Any]()
+    path = tmp_path / "b"
+    a, b = Talk(A, places), _life(B, path, places)
+    try:
+        older = path.read_bytes()
+        for number in range(3):
+            b.say(A, number)
+            a.wait_for(B, number + 1)
+            b.close()
+            if number == 2:
+                path.write_bytes(older)
+            b = _life(B, path, places)
+        b.say(A, 3)
+        b.wait(lambda: any(FORGETFUL in fault.reason for fault in b.ears.faults))
+        assert a.ears.numbers(B) == [0, 1, 2]
+    finally:
+        a.close()
+        b.close()
+
+
+class SlowJournal(Journal):
+    """A journal on a slow disk."""
+
+    def commit(self) -> None:
+        """Take a while."""
+        if self.is_pending:
+            time.sleep(0.01)
+        super().commit()
+
+
+def test_a_count_is_said_when_what_was_saved_is_safe(tmp_path: Path) -> None:
+    """Whoever hears that a message was taken finds what came of it in the journal."""
+    path = tmp_path / "b"
+    places = dict[NodeId, Any]()
+    b = Talk(B, places, machine=Clerk(), journal=SlowJournal(path))
+    identity = Identity(A, "talk", "test", b"of the tests")
+    try:
+        with socket.create_connection(places[B]) as line:
+            hello = handshake.hello(identity, B)
+            line.sendall(handshake.encode(hello))
+            asked = handshake.decode(_frame(line))
+            assert isinstance(asked, Challenge)
+            line.sendall(handshake.encode(handshake.prove(identity, hello, asked)))
+            for number in range(30):
+                assert COUNT.unpack(line.recv(COUNT.size)) == (number,)
+                assert len(_saved(path)) == number
+                line.sendall(Codec(Word).encode([Word(number)], print) + ASKING)
+    finally:
+        b.close()
+
+
+def _frame(line: socket.socket) -> bytes:
+    (length,) = struct.unpack("!I", line.recv(4))
+    return line.recv(length)
+
+
+def _saved(path: Path) -> list[Any]:
+    """Read the journal of a node that runs."""
+    copy = path.with_suffix(".copy")
+    copy.write_bytes(path.read_bytes())
+    journal = Journal(copy).open()
+    journal.close()
+    return list(journal.saved)

@@ -25,6 +25,14 @@ STATES: dict[str, dict[str, int]] = {
         "moving-trio": 2_223,
         "moving-crash-3x3": 9_403,
     },
+    "channel": {
+        "breaks": 7_955,
+        "unreliable": 1_720,
+        "crash": 3_780,
+        "crash-and-break": 4_230,
+        "two-crashes": 23_017,
+        "three": 4_131,
+    },
     "directory": {
         "coming and going": 2_895,
         "moving": 2_837,
@@ -167,6 +175,11 @@ STATES_SOAK: dict[str, dict[str, int | None]] = {
         "pessimists-3x3": 67_128,
         "optimists-crash": 22_741,
     },
+    "channel": {
+        "unreliable-both": 37_575,
+        "crash-and-break-both": 59_171,
+        "crash-and-break-two-words": 27_402,
+    },
     "elmp": {
         "requests-5": 18_101,
         "requests-again": 6_325,
@@ -253,6 +266,17 @@ CAUGHT: dict[str, dict[str, str]] = {
         "forgets-gifts": "no molecule is lost",
         "accepts-twice": "what is consumed is not free",
         "unsaved-arrivals": "what is consumed is not free",
+    },
+    "channel": {
+        "takes-from-any-connection": NO_FAILURE,
+        "writes-nothing-again": NO_FAILURE,
+        "writes-everything-again": NO_FAILURE,
+        "keeps-nothing": "each side counts as the other",
+        "no-lives": NO_FAILURE,
+        "says-it-to-the-next-life": NO_FAILURE,
+        "counts-on": "each side counts as the other",
+        "hears-the-former-life": "each side counts as the other",
+        "acknowledges-before-it-is-safe": "what was acknowledged is saved",
     },
     "directory": {
         "a slot keeps what was said": "at rest the directory shows what there is",
@@ -349,6 +373,9 @@ CAUGHT: dict[str, dict[str, str]] = {
 """By protocol and broken variant: the violated property, or a part of the message."""
 
 CAUGHT_SOAK: dict[str, dict[str, str]] = {
+    "channel": {
+        "any-other-life": "each side counts as the other",
+    },
     "handover": {
         "goers-vote": "the space is one",
         "says-no-goodbye": "locks are whole",

@@ -9,7 +9,8 @@ another run or in the other direction. Without a secret the proofs are empty, an
 nodes of different runs, protocols and versions.
 
 A node may say its *birth*, a name that it got when its memory began. Whoever has met it before under another one knows
-that it has forgotten what it promised, and wants no more of it: that would be worse than a node that is gone.
+that it has forgotten what it promised, and wants no more of it: that would be worse than a node that is gone. A node
+that starts again with its memory says how often it did: its *life* (`protocols.channel`).
 
 This keeps strangers out; it hides nothing. Messages travel in the clear unless nodes have certificates (`tls`).
 """
@@ -22,6 +23,7 @@ import secrets
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from solvent.net.codec import Nonsense, framed
 from solvent.protocols.machine import Message, NodeId, Value
@@ -53,6 +55,8 @@ class Identity(Value, frozen=True, gc=False):
     birth: str = ""
     #: Where it is to be found, for those that do not know; if empty, where it listens.
     where: str = ""
+    #: How often it has been started again with its memory.
+    life: int = 0
 
     def __repr__(self) -> str:
         # Without the secret: what is shown may end up in a log.
@@ -71,6 +75,7 @@ class Hello(Message, frozen=True, gc=False):
     birth: str = ""
     #: Where the dialler is to be found, if the acceptor does not know.
     where: str = ""
+    life: int = 0
 
 
 class Challenge(Message, frozen=True, gc=False):
@@ -80,6 +85,7 @@ class Challenge(Message, frozen=True, gc=False):
     nonce: bytes
     proof: bytes
     birth: str = ""
+    life: int = 0
 
 
 class Refused(Message, frozen=True, gc=False):
@@ -116,7 +122,7 @@ def decode(body: bytes | memoryview) -> Handshake:
 
 def hello(me: Identity, wants: NodeId) -> Hello:
     """Begin, as the dialler."""
-    return Hello(me.protocol, VERSION, me.run, me.node, wants, secrets.token_bytes(16), me.birth, me.where)
+    return Hello(me.protocol, VERSION, me.run, me.node, wants, secrets.token_bytes(16), me.birth, me.where, me.life)
 
 
 def challenge(me: Identity, said: Hello) -> Challenge | Refused:
@@ -129,8 +135,8 @@ def challenge(me: Identity, said: Hello) -> Challenge | Refused:
         return Refused(f"it belongs to the run `{said.run}`, not `{me.run}`")
     if said.wants not in (me.node, ANYBODY):
         return Refused(f"it wants node {said.wants}, and this is node {me.node}")
-    nonce = secrets.token_bytes(16)
-    return Challenge(me.node, nonce, _proof(me, "acceptor", said, nonce, me.birth), me.birth)
+    asked = Challenge(me.node, secrets.token_bytes(16), b"", me.birth, me.life)
+    return replace(asked, proof=_proof(me, "acceptor", said, asked))
 
 
 def prove(me: Identity, said: Hello, answer: Challenge) -> Proof:
@@ -139,14 +145,14 @@ def prove(me: Identity, said: Hello, answer: Challenge) -> Proof:
         raise Nonsense(f"node {answer.node} answers instead of node {said.wants}")
     if answer.proof and not me.secret:
         raise Nonsense("it asks for a secret, and none is given here")
-    if not hmac.compare_digest(answer.proof, _proof(me, "acceptor", said, answer.nonce, answer.birth)):
+    if not hmac.compare_digest(answer.proof, _proof(me, "acceptor", said, answer)):
         raise Nonsense("it does not know the secret of this run")
-    return Proof(_proof(me, "dialler", said, answer.nonce, answer.birth))
+    return Proof(_proof(me, "dialler", said, answer))
 
 
 def is_proved(me: Identity, said: Hello, asked: Challenge, answer: Proof) -> bool:
     """Whether the dialler knows the secret."""
-    return hmac.compare_digest(answer.proof, _proof(me, "dialler", said, asked.nonce, asked.birth))
+    return hmac.compare_digest(answer.proof, _proof(me, "dialler", said, asked))
 
 
 class Births:
@@ -171,10 +177,10 @@ class Births:
                 self._noted(node, birth)
 
 
-def _proof(me: Identity, role: str, said: Hello, nonce: bytes, birth: str) -> bytes:
+def _proof(me: Identity, role: str, said: Hello, asked: Challenge) -> bytes:
     if not me.secret:
         return b""
-    return hmac.digest(me.secret, _encode((role, said, nonce, birth)), hashlib.sha256)
+    return hmac.digest(me.secret, _encode((role, said, asked.nonce, asked.birth, asked.life)), hashlib.sha256)
 
 
 __all__ = [

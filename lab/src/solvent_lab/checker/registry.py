@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "capture": ("solvent_lab.models.capture", "solvent_lab.broken.capture"),
+    "channel": ("solvent_lab.models.channel", "solvent_lab.broken.channel"),
     "directory": ("solvent_lab.models.directory", "solvent_lab.broken.directory"),
     "elmp": (
         "solvent_lab.models.elmp",

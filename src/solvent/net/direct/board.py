@@ -28,6 +28,8 @@ from solvent.net.direct.places import listen, tune
 from solvent.net.direct.way import Phase, Way
 from solvent.net.handshake import Births
 from solvent.net.transport import Complain, Counters, Deliver, PeerFault
+from solvent.protocols import channel
+from solvent.protocols.channel import Session
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
@@ -108,14 +110,17 @@ class Board:
         self.known = dict[NodeId, Caller]()
         #: When something was last heard of a node.
         self.heard = dict[NodeId, float]()
-        #: How many frames of a node were taken, over all its connections.
-        self.taken = dict[NodeId, int]()
+        #: Connections over which it is to be said at the end of the turn how many frames were taken.
+        self.owing = set[Caller]()
         self.deliver: Deliver = lambda _, __: None
         self.tell: Complain = lambda _: None
         self.lose: Callable[[NodeId, str], None] = lambda _, __: None
+        #: Told of a node that has restarted, and what has everything forgotten that was said to it.
+        self.restart: Callable[[NodeId, Callable[[], None]], None] = lambda _, forget: forget()
         self._find = find
         #: Where nodes say that they are; for those that nobody else knows.
         self._said = dict[NodeId, Address]()
+        self._sessions = dict[NodeId, Session]()
         self._ways = dict[NodeId, Way]()
         #: Those to whom something is to be handed over.
         self.used = dict[NodeId, Way]()
@@ -125,15 +130,16 @@ class Board:
         self._looked_at = 0.0
         self._doors = list[socket.socket]()
 
-    def open(self) -> None:
-        """Listen; raise `NodeProblem` where that is not possible."""
+    def open(self, *, life: int) -> None:
+        """Listen, as a node in one of its lives; raise `NodeProblem` where that is not possible."""
         self._doors, self.address = listen(self.address)
         for door in self._doors:
             self.lines[door.fileno()] = Door(self, door)
             self.poll.register(door, select.EPOLLIN)
         where = self.identity.where or text_from_address(self.address)
         # A node that has forgotten what it took would be sent the wrong rest: it is not the same any more.
-        self.identity = replace(self.identity, where=where, birth=self.identity.birth or token_hex(8))
+        birth = self.identity.birth or ("" if life else token_hex(8))
+        self.identity = replace(self.identity, where=where, birth=birth, life=life)
 
     # ------------------------------------------------------------------------------------------------- messages
 
@@ -144,15 +150,15 @@ class Board:
             if to in self._forgotten:
                 self.counters.messages_dropped += 1
                 return
-            way = self._ways[to] = Way(self, to)
+            way = self._way_to(to)
         self.used[to] = way
-        waiting = way.waiting
+        waiting = way.session.waiting
         waiting.append(message)
         if len(waiting) == MAX_WAITING:
             self.complain(PeerFault(f"node {to}", f"{MAX_WAITING} messages wait for it"))
 
     def flush(self) -> None:
-        """Hand over what was taken; to whom something was said last, first.
+        """Hand over what was taken; to whom something was said last, first. Then say what was taken of others.
 
         Whoever gets something may run at once in this process's place. What was said last is what was wanted here, such
         as a lock that is released; what came of others' messages before it can wait.
@@ -162,6 +168,10 @@ class Board:
             self.used = {}
             for way in reversed(used.values()):
                 way.flush()
+        if self.owing:
+            owing, self.owing = self.owing, set()
+            for caller in owing:
+                caller.say_taken()
 
     def take(self, events: Iterable[tuple[int, int]]) -> None:
         """Do what can be done, as the system says."""
@@ -174,7 +184,8 @@ class Board:
     def is_flushed(self) -> bool:
         """Whether nothing waits for a connection that is there or is being made."""
         return not any(
-            way.phase is Phase.FULL or (way.waiting and way.phase is not Phase.DOWN) for way in self._ways.values()
+            way.phase is Phase.FULL or (way.session.waiting and way.phase is not Phase.DOWN)
+            for way in self._ways.values()
         )
 
     # ---------------------------------------------------------------------------------------------- other nodes
@@ -187,7 +198,7 @@ class Board:
         if node in self._watched:
             # Whoever has it watched waits for something, and is told soon.
             self.heard[node] = -NEVER
-        self.taken.pop(node, None)
+        self._sessions.pop(node, None)
         way, caller = self._ways.pop(node, None), self.known.get(node)
         if way is not None:
             way.close()
@@ -197,6 +208,37 @@ class Board:
     def address_of(self, node: NodeId) -> Address | None:
         """Tell where to look for a node."""
         return self._find(node) or self._said.get(node)
+
+    def session(self, node: NodeId) -> Session:
+        """Return what this node knows of its exchange with another."""
+        return self._sessions.setdefault(node, Session())
+
+    def life_of(self, node: NodeId) -> int:
+        """Return the life that a node was last met in; 0 if it was not."""
+        session = self._sessions.get(node)
+        return 0 if session is None else session.life
+
+    def meet(self, node: NodeId, life: int, line: Way | Caller) -> None:
+        """Hear over a connection which life a node is in; raise `Outdated` if that is over."""
+        session = self.session(node)
+        if not channel.has_restarted(session, life):
+            return
+
+        def forget() -> None:
+            channel.restart(session, life)
+            way, caller = self._ways.get(node), self.known.get(node)
+            if way is not None and way is not line:
+                way.on_restarted()
+            if caller is not None and caller is not line:
+                caller.close()
+
+        self.restart(node, forget)
+
+    def greet(self, nodes: Iterable[NodeId]) -> None:
+        """Have these nodes hear of this one, though there may be nothing to say to them."""
+        for node in nodes:
+            if node != self.identity.node and node not in self._forgotten:
+                self._way_to(node).greet()
 
     def on_met(self, node: NodeId, where: str) -> None:
         """Note where a node is, and answer one that came back without waiting for the next attempt to reach it."""
@@ -274,7 +316,7 @@ class Board:
     def _way_to(self, node: NodeId) -> Way:
         way = self._ways.get(node)
         if way is None:
-            way = self._ways[node] = Way(self, node)
+            way = self._ways[node] = Way(self, node, self.session(node))
         return way
 
     def _lose(self, node: NodeId, why: str) -> None:

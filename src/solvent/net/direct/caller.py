@@ -3,9 +3,9 @@
 What is no handshake or no message is dropped, told and the connection closed. A stranger may hold a connection for a
 short time only, and send little.
 
-All that goes back is how many frames were taken (see `way`): at first, so that the other side knows what to write
-again; now and then, so that it can forget them; and when it asks whether this node is there, by a batch without
-messages.
+All that goes back is how many frames were taken (`protocols.channel`): at first, now and then, and when the other side
+asks whether this node is there, by a batch without messages. It is said at the end of the turn, when what was saved is
+safe.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from solvent.net.direct.way import COUNT, NO_MESSAGES, READ_BYTES
 from solvent.net.handshake import FORGETFUL, MAX_HANDSHAKE_BYTES, Challenge, Hello, Proof, Refused
 from solvent.net.incoming import MAX_HANDSHAKE_SECONDS, MAX_STRANGERS
 from solvent.net.transport import PeerFault
+from solvent.protocols import channel
+from solvent.protocols.channel import Outdated, Session
 
 if TYPE_CHECKING:
     import socket
@@ -47,6 +49,7 @@ class Caller:
         self._challenge: Challenge | None = None
         self._from = whence
         self._unsaid = 0
+        self._session: Session | None = None
         self.node: NodeId | None = None
         self.is_closed = False
         if len(board.strangers) >= MAX_STRANGERS:
@@ -98,18 +101,22 @@ class Caller:
         board.heard[node] = board.now
         if messages:
             self._counters.messages_received += len(messages)
-            board.taken[node] += 1
-            self._unsaid += len(body) + FRAME_BYTES
-            board.deliver(node, messages)
-            if self._unsaid >= MAX_UNSAID_BYTES:
-                self._say_taken(node)
+            if channel.receive(self._session, self):  # type: ignore[arg-type]
+                self._unsaid += len(body) + FRAME_BYTES
+                board.deliver(node, messages)
+                if self._unsaid >= MAX_UNSAID_BYTES:
+                    board.owing.add(self)
         elif body == NO_MESSAGES:
-            self._say_taken(node)
+            board.owing.add(self)
 
-    def _say_taken(self, node: NodeId) -> None:
+    def say_taken(self) -> None:
+        """Say how many frames were taken."""
+        session = self._session
+        if self.is_closed or session is None:
+            return
         self._unsaid = 0
         try:
-            sent = self._line.send(COUNT.pack(self._board.taken[node]))
+            sent = self._line.send(COUNT.pack(session.taken))
         except BlockingIOError:
             # It does not read; the next count says more.
             return
@@ -124,7 +131,7 @@ class Caller:
         if self._hello is None:
             if not isinstance(said, Hello):
                 raise Nonsense("it does not say hello")
-            is_other = board.births.is_other(said.node, said.birth)
+            is_other = board.births.is_other(said.node, said.birth) or said.life < board.life_of(said.node)
             answer = Refused(FORGETFUL) if is_other else handshake.challenge(board.identity, said)
             self._say(answer)
             if isinstance(answer, Refused):
@@ -142,19 +149,23 @@ class Caller:
             self._say(Refused("it does not know the secret of this run"))
             raise Nonsense("it does not know the secret of this run")
         board.births.note(self._hello.node, self._hello.birth)
-        self._be_known(self._hello.node, self._hello.where)
+        self._be_known(self._hello)
 
     def _say(self, said: handshake.Handshake) -> None:
         # It is small, and nothing was said before: the system takes it whole, or the connection is gone.
         with suppress(OSError):
             self._line.send(handshake.encode(said))
 
-    def _be_known(self, node: NodeId, where: str) -> None:
-        board = self._board
+    def _be_known(self, hello: Hello) -> None:
+        board, node = self._board, hello.node
         if board.is_forgotten(node):
             raise Nonsense("it was given up here")
         # A node that opens another connection has lost the last one, though this side may not know yet. It must go
         # before anything is taken from the new one: its messages are older.
+        try:
+            board.meet(node, hello.life, self)
+        except Outdated:
+            raise Nonsense(FORGETFUL) from None
         former = board.known.get(node)
         if former is not None:
             former.close()
@@ -164,9 +175,10 @@ class Caller:
         self._from = f"node {node}"
         self._frames.max_bytes = board.codec.max_frame_bytes
         board.clock.stop(self)
-        board.taken.setdefault(node, 0)
-        self._say_taken(node)
-        board.on_met(node, where)
+        self._session = board.session(node)
+        channel.accept(self._session, self)
+        board.owing.add(self)
+        board.on_met(node, hello.where)
 
     def _on_impatient(self, _: Any) -> None:
         self._refuse("no handshake in time")

@@ -71,7 +71,8 @@ class DirectHost(Generic[State]):
         """`on_end` is told once when the host is over, with what ended it unless it was closed."""
         self._board = board = Board(identity, codec, listen=listen, find=find, births=births)
         self._steps = steps = Steps(machine, board, application, journal)
-        board.deliver, board.tell, board.lose = steps.deliver, application.told, application.lost
+        board.deliver, board.restart = steps.deliver, steps.restart
+        board.tell, board.lose = application.told, application.lost
         self._working = Working(board, steps, self._over)
         self._on_end = on_end
         self._journal = journal
@@ -101,7 +102,10 @@ class DirectHost(Generic[State]):
 
     def start(self) -> None:
         """Listen, start the machine, and serve others from then on."""
-        self._board.open()
+        journal = self._journal
+        if journal is not None and not journal.is_open:
+            journal.open()
+        self._board.open(life=0 if journal is None else journal.life)
         self._has_shield = SHIELD.install()
         _HOSTS.add(self)
         self._working.start()
@@ -136,6 +140,10 @@ class DirectHost(Generic[State]):
     def watch(self, peers: Iterable[NodeId], *, patience: float = PATIENCE_SECONDS) -> None:
         """Keep a line to these nodes, and no others, and tell the application which are lost."""
         self._call(lambda: self._board.watch(peers, patience))
+
+    def greet(self, nodes: Iterable[NodeId]) -> None:
+        """Have these nodes hear that this one is there: after a restart, what was said to its former life is lost."""
+        self._call(lambda: self._board.greet(nodes))
 
     def forget(self, node: NodeId) -> None:
         """Have nothing to do with a node any more."""

@@ -21,6 +21,7 @@ from solvent.protocols.machine import (
     Event,
     Machine,
     NodeId,
+    PeerRestarted,
     Received,
     Report,
     Save,
@@ -94,14 +95,22 @@ class Steps(Generic[State]):
         if self.told != told:
             self.teller = sender
 
+    def restart(self, peer: NodeId, forget: Callable[[], None]) -> None:
+        """Tell the machine that a node has restarted; what was said to its former life is forgotten."""
+        # Also what waits for the journal: it was said before the machine knew.
+        self._say()
+        forget()
+        self.take(PeerRestarted(peer))
+
     def finish(self) -> None:
         """End a turn: take what came of itself, write what was saved, send what was said."""
         if self.own:
             self._take_own()
         if self._journal is not None:
             self._say()
-        if self._board.used:
-            self._board.flush()
+        board = self._board
+        if board.used or board.owing:
+            board.flush()
 
     def _take_own(self) -> None:
         own = self.own

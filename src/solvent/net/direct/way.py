@@ -1,12 +1,8 @@
 """The way to one other node: a connection dialled when there is something to say, and again when it is lost.
 
-Messages arrive once and in order as long as both nodes live, however often connections break. They go in frames, which
-are kept until the other side has taken them. It says how many it has taken, over the same connection: at first, now and
-then, and when it is asked whether it is there. What it has not taken is written again to the next connection, before
-anything else. So nothing is numbered, and nothing is said twice.
-
-Messages wait while there is no connection or the other side reads too slowly. Nothing here ever blocks, so two nodes
-that fill each other's buffers go on reading.
+What is kept, written again and forgotten the channel decides (`protocols.channel`). Messages wait while there is no
+connection or the other side reads too slowly. Nothing here ever blocks, so two nodes that fill each other's buffers go
+on reading.
 """
 
 from __future__ import annotations
@@ -14,7 +10,6 @@ from __future__ import annotations
 import select
 import socket
 import struct
-from collections import deque
 from contextlib import suppress
 from enum import IntEnum
 from random import uniform
@@ -26,6 +21,8 @@ from solvent.net.direct.places import Dialled, dial, dial_by_name
 from solvent.net.handshake import FORGETFUL, MAX_HANDSHAKE_BYTES, Challenge, Hello, Refused
 from solvent.net.outgoing import MAX_BATCH, MAX_HANDSHAKE_SECONDS, MAX_REDIAL_SECONDS, MIN_REDIAL_SECONDS
 from solvent.net.transport import PeerFault
+from solvent.protocols import channel
+from solvent.protocols.channel import Outdated, Session, WrongCount
 
 if TYPE_CHECKING:
     from solvent.net.addresses import Address
@@ -65,14 +62,12 @@ _OPEN = Phase.OPEN
 class Way:
     """Everything that goes to one other node."""
 
-    def __init__(self, board: Board, peer: NodeId) -> None:
+    def __init__(self, board: Board, peer: NodeId, session: Session) -> None:
         self.peer = peer
         self.phase = Phase.DOWN
-        #: Messages for the next `flush`.
-        self.waiting = list[Any]()
-        #: Frames that were written and have not been said to be taken, and how many were.
-        self._written = deque[bytes]()
-        self._taken = 0
+        self.session = session
+        #: Whether the other side is to hear of this node, though there may be nothing to say.
+        self.is_greeting = False
         self._counts = b""
         self._board = board
         self._encode = board.codec.encode
@@ -92,19 +87,21 @@ class Way:
 
     def flush(self) -> None:
         """Write what waits, if there is a connection that takes it; else see that there will be one."""
-        waiting = self.waiting
+        session = self.session
+        waiting = session.waiting
         while waiting and self.phase is _OPEN:
             batch, waiting = (waiting, []) if len(waiting) <= MAX_BATCH else (waiting[:MAX_BATCH], waiting[MAX_BATCH:])
-            self.waiting = waiting
+            session.waiting = waiting
             data, counters = self._encode(batch, self._board.too_large), self._counters
             size = len(data)
             counters.messages_sent += len(batch)
             counters.bytes_sent += size
             if 0 < size <= self._max_frame_bytes:
-                self._written.append(data)
+                channel.write(session, data)
                 self._write(data)
             elif size:
-                self._written.extend(_frames_in(data))
+                for frame in _frames_in(data):
+                    channel.write(session, frame)
                 self._write(data)
             # Else nothing is left of it: it was too large for a frame.
         if waiting and self.phase is Phase.DOWN:
@@ -174,6 +171,18 @@ class Way:
 
     def _on_impatient(self, _: Any) -> None:
         self._on_broken()
+
+    def greet(self) -> None:
+        """Have the other side hear of this node: dial until it did."""
+        if self.phase < Phase.OPEN:
+            self.is_greeting = True
+            self.dial()
+
+    def on_restarted(self) -> None:
+        """Leave a connection to the former life of the other side, which no handshake is under way over."""
+        if Phase.RESUMING <= self.phase < Phase.CLOSED:
+            self._drop()
+            self._redial_seconds = 0.0
 
     def hurry(self) -> None:
         """Dial at once: the other node was heard of."""
@@ -246,17 +255,18 @@ class Way:
         if not whole:
             return
         (taken,) = COUNT.unpack_from(data, whole - COUNT.size)
-        if not 0 <= taken - self._taken <= len(self._written):
-            raise Nonsense(f"it has taken {taken} frames, and there were {self._taken + len(self._written)}")
-        for _ in range(taken - self._taken):
-            self._written.popleft()
-        self._taken = taken
-        if self.phase is Phase.RESUMING:
-            self.phase = Phase.OPEN
-            self._board.clock.stop((self, "patience"))
-            self._redial_seconds, self._refusals, self._last_complaint = 0.0, 0, ""
-            if not self._written or self._write(b"".join(self._written)):
-                self.flush()
+        try:
+            if self.phase is not Phase.RESUMING:
+                channel.acknowledge(self.session, taken)
+                return
+            frames = channel.resume(self.session, taken)
+        except WrongCount as wrong:
+            raise Nonsense(str(wrong)) from wrong
+        self.phase, self.is_greeting = Phase.OPEN, False
+        self._board.clock.stop((self, "patience"))
+        self._redial_seconds, self._refusals, self._last_complaint = 0.0, 0, ""
+        if not frames or self._write(b"".join(frames)):
+            self.flush()
 
     def _on_handshake(self, said: handshake.Handshake) -> None:
         assert self._hello is not None
@@ -269,6 +279,10 @@ class Way:
         if board.births.is_other(self.peer, said.birth):
             raise Nonsense(FORGETFUL)
         board.births.note(self.peer, said.birth)
+        try:
+            board.meet(self.peer, said.life, self)
+        except Outdated:
+            raise Nonsense(FORGETFUL) from None
         if self._write(handshake.encode(proof)):
             self.phase = Phase.RESUMING
 
@@ -321,7 +335,8 @@ class Way:
             self.dial()
 
     def _is_needed(self) -> bool:
-        return bool(self.waiting or self._written) or self._board.is_watched(self.peer)
+        session = self.session
+        return bool(session.waiting or session.kept) or self.is_greeting or self._board.is_watched(self.peer)
 
     def _drop(self) -> None:
         line, self._line, self._rest = self._line, None, None
