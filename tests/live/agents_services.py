@@ -31,7 +31,8 @@ class Line(NamedTuple):
     began: float
 
 
-def _note() -> None:
+def note() -> None:
+    """Write that a call is made, and take a while."""
     path = os.environ.get(CALLS)
     if not path:
         return
@@ -60,7 +61,7 @@ def lines_of(path: str) -> list[Line]:
 
 def work(*values: Any) -> int:
     """Compute something that shows which values came."""
-    _note()
+    note()
     total = 7
     for one in values:
         total = (total * 31 + (one if isinstance(one, int) else 1)) % MODULUS
@@ -69,14 +70,14 @@ def work(*values: Any) -> int:
 
 def refuse(*_: Any) -> int:
     """Fail."""
-    _note()
+    note()
     raise ValueError("refused")
 
 
 def stumble(*_: Any) -> int:
     """Fail at the first attempt, and never answer at others."""
     one = solvent.call()
-    _note()
+    note()
     if one is not None and not one.repeated:
         raise ValueError("refused at first")
     time.sleep(60)
@@ -85,20 +86,20 @@ def stumble(*_: Any) -> int:
 
 def fill(size: int, *values: Any) -> bytes:
     """Give a large value."""
-    _note()
+    note()
     return bytes([sum(one if isinstance(one, int) else 1 for one in values) % 256]) * size
 
 
 def keep(seconds: float) -> float:
     """Keep the lock of the interpreter, in one call into C, so that no other thread runs."""
-    _note()
+    note()
     ctypes.PyDLL(None).usleep(int(seconds * 1e6))
     return seconds
 
 
 def doze(*_: Any) -> int:
     """Take long, unless it is cancelled; no time where nothing is counted."""
-    _note()
+    note()
     while os.environ.get(CALLS) and not is_cancelled():
         time.sleep(0.01)
     return 0
@@ -114,7 +115,7 @@ def after(count: int) -> int:
 
 def meet(agents: int) -> int:
     """Wait until calls were made at so many agents."""
-    _note()
+    note()
     path = os.environ.get(CALLS)
     while path and len({line.agent for line in lines_of(path)}) < agents:
         time.sleep(0.01)
@@ -124,7 +125,7 @@ def meet(agents: int) -> int:
 def timed(*_: Any) -> tuple[float, float]:
     """Say when it began and ended, by a clock that all processes of a machine share."""
     began = time.monotonic()
-    _note()
+    note()
     time.sleep(0.02)
     return began, time.monotonic()
 

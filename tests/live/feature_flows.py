@@ -1,6 +1,7 @@
 """Workflows that each use one feature, and what comes of them, wherever they run: see `test_features.py`.
 
-They return the same in every order in which their tasks may happen. Agents import the functions.
+They return the same in every order in which their tasks may happen. Agents import the functions. Where calls are
+counted (`agents_services`), each leaves a line and takes a while.
 """
 
 from __future__ import annotations
@@ -39,42 +40,49 @@ from solvent import (
     workflow,
 )
 from solvent.workflows.formats.files import load
+from tests.live.agents_services import note
 from tests.repo.project import ROOT
 
 
 @service
 def double(number: int) -> int:
     """Double a number."""
+    note()
     return 2 * number
 
 
 @service
 def add(one: int, other: int) -> int:
     """Add two numbers."""
+    note()
     return one + other
 
 
 @service
 def count_up(end: int) -> list[int]:
     """Return the numbers below another."""
+    note()
     return list(range(end))
 
 
 @service
 def total(numbers: list[int]) -> int:
     """Add numbers."""
+    note()
     return sum(numbers)
 
 
 @service
 def refuse(number: int) -> int:
     """Fail."""
+    note()
     raise LookupError(f"no {number}")
 
 
 @service
 def refuse_odd(number: int) -> int:
     """Fail for odd numbers."""
+    note()
     if number % 2:
         raise LookupError(f"no {number}")
     return number
@@ -97,6 +105,7 @@ async def dawdle(number: int) -> int:
 @service
 def look_at(value: Any) -> Any:
     """Return a value."""
+    note()
     return value
 
 
@@ -196,6 +205,7 @@ def dot_and_cross(end: int = 2) -> int:
 @service
 def add3(one: int, other: int, third: int) -> int:
     """Add three numbers."""
+    note()
     return one + other + third
 
 
@@ -323,12 +333,14 @@ def unheard(number: int = 4) -> int:
 @service
 def fill(table: Any) -> None:
     """Write to a resource."""
+    note()
     table[:4] = b"done"
 
 
 @service
 def read(table: Any) -> str:
     """Read a resource."""
+    note()
     return bytes(table).decode()
 
 

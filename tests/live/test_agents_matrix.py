@@ -25,7 +25,10 @@ from tests.live.agents_workflows import (
     trace,
 )
 from tests.live.agents_world import World, killed_at_random
+from tests.live.feature_flows import ROWS
+from tests.live.feature_kills import agents_killed, matrix, process_killed
 from tests.live.store_servers import cluster, served
+from tests.soak_size import FIRST_SEED, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,6 +155,34 @@ def test_workflows_in_shards_always_come_to_the_same(make: Make, back_end: str) 
             kills += _alike_though_killed(make, range(seed, seed + 5), 40, kills=8, agents=3, url=url)
     print(f"{back_end}: {kills} kills, seeds {SEED} to {SEED + 99}")
     assert kills >= 100
+
+
+# --- Every feature.
+
+SOME = ROWS[SEED % 3 :: 3]
+"""Some of the features: those of three seeds are all."""
+
+
+@pytest.mark.parametrize("back_end", ["sqlite", "nats"])
+def test_features_survive_the_deaths_of_agents(back_end: str) -> None:
+    """Workflows of many features come to what they come to anywhere, while agents that run them are killed."""
+    with nullcontext("") if back_end == "sqlite" else served() as url:
+        assert agents_killed(url, SEED, SOME, kills=2).wrong == {}
+
+
+def test_features_survive_the_death_of_their_process() -> None:
+    """Workflows of many features come to what they come to anywhere, while their processes are killed and continued."""
+    assert process_killed(SEED, SOME[::2], kills=1).wrong == {}
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("store,kills", [("SQLite", 300), ("NATS", 200), ("embedded", 100)])
+def test_features_survive_many_deaths(store: str, kills: int) -> None:
+    """All features; seeds are printed, and `agents_killed` and `process_killed` try one again."""
+    found = matrix(store, scaled(kills), FIRST_SEED)
+    print(found.table())
+    assert found.wrong == {}
 
 
 # --- A cluster that is killed, too.
