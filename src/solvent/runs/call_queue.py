@@ -151,6 +151,16 @@ class _Lane:
         self._tokens -= 1
 
 
+class _Batch:
+    """Calls that are noted together, and made together."""
+
+    __slots__ = ("began",)
+
+    def __init__(self) -> None:
+        #: When they were made.
+        self.began = math.inf
+
+
 class CallQueue:
     """The calls of a run that are ready or out in this process; for one thread."""
 
@@ -169,10 +179,10 @@ class CallQueue:
         self._lanes: dict[tuple[int, str, int], _Lane] = {}
         #: Those of them in which calls wait.
         self._ready: dict[_Lane, None] = {}
-        #: The calls that are out: their lanes and places, how many were there when each was noted, and since when it
-        #: is made.
-        self._out: dict[Any, tuple[_Lane, Place, int, float]] = {}
-        self._noted: list[Any] = []
+        #: The calls that are out: their lanes and places, how many were there when each was noted, and with which
+        #: others it is made.
+        self._out: dict[Any, tuple[_Lane, Place, int, _Batch]] = {}
+        self._noted = _Batch()
 
     @property
     def waiting(self) -> int:
@@ -295,25 +305,21 @@ class CallQueue:
     def _begin(self, call: Any, lane: _Lane, place: Place) -> None:
         lane.take()
         place.pooled += lane.is_pooled
-        self._out[call] = lane, place, place.pooled, math.inf
-        self._noted.append(call)
+        self._out[call] = lane, place, place.pooled, self._noted
 
     def go(self) -> None:
         """Count time for the calls that were noted: they are made now."""
-        now, noted, self._noted = time.monotonic(), self._noted, []
-        for call in noted:
-            found = self._out.get(call)
-            if found is not None:
-                self._out[call] = *found[:3], now
+        self._noted.began = time.monotonic()
+        self._noted = _Batch()
 
     def end(self, call: Any, *, is_done: bool) -> None:
         """Make room: a call has ended, or its first attempt, or it was given up; unless it was counted before."""
         found = self._out.pop(call, None)
         if found is None:
             return
-        lane, place, number, began = found
-        if is_done and began < math.inf:
-            need = number * AHEAD_SECONDS / max(MIN_SECONDS, time.monotonic() - began)
+        lane, place, number, batch = found
+        if is_done and batch.began < math.inf:
+            need = number * AHEAD_SECONDS / max(MIN_SECONDS, time.monotonic() - batch.began)
             known = lane.needs.get(place)
             lane.needs[place] = need if known is None else known + WEIGHT * (need - known)
             place.need += WEIGHT * (need - place.need)

@@ -78,6 +78,7 @@ class OpenCall:
         "policy",
         "remote",
         "request",
+        "service",
         "start",
         "task",
         "verdicts",
@@ -90,12 +91,14 @@ class OpenCall:
         request: Request,
         task: str,
         origin: str = "",
-        policy: Policy = _NO_POLICY,
+        service: Service | None = None,
     ) -> None:
         #: The execution whose reaction waits for it, and that around all sub-workflows, which its host drives.
         self.instance = instance
         self.execution = instance.root
-        self.policy = policy
+        #: What it calls, if there is such a service, and how often that is tried.
+        self.service = service
+        self.policy = _NO_POLICY if service is None else service.policy
         #: The sub-workflow that it calls, and with which arguments; and the path under which that is opened next.
         self.nested: Subworkflow | None = None
         self.given = _NOTHING_GIVEN
@@ -315,9 +318,9 @@ class Calls:
         self._is_shared = is_shared
         # By the service, which is an object of its own in each workflow.
         self._codes: dict[int, bytes] = {}
-        self._counts: Counter[tuple[str, int | None]] = Counter()
-        # The open calls of each task, and of each sub-workflow, by its path.
-        self._of: dict[tuple[str, str], dict[OpenCall, None]] = {}
+        self._counts: dict[tuple[str, int | None], int] = {}
+        # The open calls of each task, once those of one were asked for; and of each sub-workflow, by its path.
+        self._of: dict[tuple[str, str], dict[OpenCall, None]] | None = None
         self._within: dict[str, dict[OpenCall, None]] = {}
         # How often each call has opened its sub-workflow.
         self._openings: Counter[str] = Counter()
@@ -346,6 +349,11 @@ class Calls:
 
     def of(self, within: str, origin: str) -> list[OpenCall]:
         """Give the calls of a task, the newest first: those that wait for a worker are to be ended before others."""
+        if self._of is None:
+            # In most runs nothing is cancelled, and there may be very many calls.
+            self._of = {}
+            for call in self.out:
+                self._of.setdefault((call.instance.within, call.origin), {})[call] = None
         return list(reversed(self._of.get((within, origin), ())))
 
     def inside(self, within: str) -> list[OpenCall]:
@@ -361,7 +369,7 @@ class Calls:
     def plan(self, call: OpenCall) -> None:
         """Take a call that is to be made."""
         label, index = call.label, call.request.index
-        count = self._counts[label, index] = self._counts[label, index] + 1
+        count = self._counts[label, index] = self._counts.get((label, index), 0) + 1
         key = label if index is None else f"{label}[{index}]"
         call.key = key if count == 1 else f"{key}#{count}"
         self._add(call)
@@ -377,25 +385,18 @@ class Calls:
     def _add(self, call: OpenCall) -> None:
         within = call.instance.within
         self.out[call] = None
-        self._of.setdefault((within, call.origin), {})[call] = None
+        if self._of is not None:
+            self._of.setdefault((within, call.origin), {})[call] = None
         if within:
             self._within.setdefault(within, {})[call] = None
 
     def _remove(self, call: OpenCall) -> None:
         within = call.instance.within
         self.out.pop(call, None)
-        of = self._of.get((within, call.origin))
-        if of is not None:
-            of.pop(call, None)
-        if not within:
-            return
-        # There may be very many sub-workflows, one after the other.
-        if not of:
-            self._of.pop((within, call.origin), None)
-        inside = self._within.get(within, {})
-        inside.pop(call, None)
-        if not inside:
-            self._within.pop(within, None)
+        if self._of is not None:
+            _drop(self._of, (within, call.origin), call)
+        if within:
+            _drop(self._within, within, call)
 
     def planned(self, key: str) -> OpenCall | None:
         """Return a planned call, if it is one."""
@@ -511,14 +512,11 @@ class Calls:
     def _announce(self, call: OpenCall) -> bool:
         """Note that a call is about to be made; tell whether it is."""
         journal, key, policy = self._journal, call.key, call.policy
-        losses = journal.losses.get(key, 0)
         if call.is_cancelled:
             self.answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
             return False
-        service = call.instance.services.get(call.request.service)
-        # A delay goes on, whoever dies meanwhile.
-        is_delay = service is not None and service.kind == "delay"
-        if self._is_shared and losses > policy.max_lost and not is_delay:
+        losses = journal.losses.get(key, 0) if self._is_shared else 0
+        if losses > policy.max_lost and not self._is_delay(call):
             self.answers.put(Answer(call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
             return False
         if journal.is_kept:
@@ -526,31 +524,27 @@ class Calls:
             self._allow(call)
         return True
 
+    @staticmethod
+    def _is_delay(call: OpenCall) -> bool:
+        """Return whether a call only waits: it goes on, whoever dies meanwhile."""
+        return call.service is not None and call.service.kind == "delay"
+
     def _note_start(self, call: OpenCall, attempt: int = 1) -> None:
         """Note that an attempt of a call is about to be made, and the path of the sub-workflow that it opens."""
-        within, nested = call.instance.within, call.nested
+        journal, within, nested = self._journal, call.instance.within, call.nested
         opens = definition = ""
         if nested is not None:
-            self._journal.defined(nested.definition, nested.defined)
+            journal.defined(nested.definition, nested.defined)
             call.opens = opens = self.path(call)
             definition = nested.definition
         arguments, code = (self.arguments_digest(call), self.code_of(call)) if attempt == 1 else (b"", b"")
-        if self._journal.pool and arguments and code and nested is None:
+        if journal.pool and arguments and code and nested is None:
             self._draw(call, arguments, code)
         agent = "" if call.remote is None else call.remote.agent
-        number = self._journal.started(
+        name = journal.name_noted(call.key) if attempt == 1 else ""
+        number = journal.started(
             CallStarted(
-                call.key,
-                call.task,
-                time.time(),
-                attempt,
-                arguments,
-                code,
-                name=self._journal.name_noted(call.key) if attempt == 1 else "",
-                within=within,
-                opens=opens,
-                definition=definition,
-                agent=agent,
+                call.key, call.task, time.time(), attempt, arguments, code, name, within, opens, definition, agent
             )
         )
         if call.remote is not None:
@@ -587,7 +581,7 @@ class Calls:
 
     def code_of(self, call: OpenCall) -> bytes:
         """Return the hash of the code of a call's service; no bytes where it cannot be said."""
-        service = call.instance.services.get(call.request.service)
+        service = call.service
         code = self._codes.get(id(service))
         if code is None:
             code = self._codes[id(service)] = b"" if service is None else code_hash(service, call.instance.folder)
@@ -596,12 +590,15 @@ class Calls:
     @staticmethod
     def arguments_digest(call: OpenCall) -> bytes:
         """Return the digest of a call's arguments; no bytes where they are not data."""
+        given = [*call.request.arguments]
         try:
-            data = codec.pieces([_plain(one) for one in call.request.arguments])
+            data = codec.pieces(given if codec.is_flat(given) else [_plain(one) for one in given])
         except codec.Unrecordable:
             return b""
+        if isinstance(data, bytes):
+            return blake2b(data, digest_size=DIGEST_BYTES).digest()
         digest = blake2b(digest_size=DIGEST_BYTES)
-        for piece in (data,) if isinstance(data, bytes) else data:
+        for piece in data:
             digest.update(piece)
         return digest.digest()
 
@@ -632,9 +629,10 @@ class Calls:
         if self._is_shared:
             attempts += self._journal.attempts[call.key]
         self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
-        failure = self.note(Answer(call, value, failure, attempts))
+        is_same = attempts == answer.attempts
+        failure = self.note(answer if is_same else Answer(call, value, failure, attempts))
         if failure is None:
-            return Answer(call, value, None, attempts)
+            return answer if is_same else Answer(call, value, None, attempts)
         # A value that memory does not hold twice must be gone when the run goes on without it.
         if self._is_shared:
             self._taken[-1] = answer._replace(value=None, failure=failure)
@@ -752,6 +750,14 @@ class Calls:
                 call.cancel()
             if not call.is_begun or call.continues:
                 self.end_room(call)
+
+
+def _drop(calls: dict[Any, dict[OpenCall, None]], key: Any, call: OpenCall) -> None:
+    """Remove a call from those of a key; there may be very many keys, one after the other."""
+    of = calls.get(key, {})
+    of.pop(call, None)
+    if not of:
+        calls.pop(key, None)
 
 
 def _plain(argument: Molecule) -> Any:

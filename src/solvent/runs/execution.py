@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,7 +53,7 @@ from solvent.runs.stuck import waiting_in
 from solvent.services import Failure
 from solvent.values import codec
 from solvent.workflows.forms import task_of
-from solvent.workflows.model import Policy, Task
+from solvent.workflows.model import Task
 from solvent.workflows.rule_functions import Unpassable, Unusable, molecule_of, value_of
 
 if TYPE_CHECKING:
@@ -76,7 +75,6 @@ if TYPE_CHECKING:
     from solvent.workflows.translate import Concrete
 
 _RES, _ERR, _GOT, _FAULT, _AWAY = map(Symbol, ("RES", "ERR", "GOT", "FAULT", "AWAY"))
-_NO_POLICY = Policy()
 _OFF, _REPLACE, _GIVE_UP, _PASS, _SIGNAL, _FROM, _PART = map(
     Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "SIGNAL", "FROM", "PART")
 )
@@ -269,7 +267,7 @@ class Execution:
 
     def take(self, answer: Answer | Again | SubworkflowBegan | SubworkflowStopped) -> None:
         """Take what has come of a call: its answer; or that it is to be tried again, which is noted before."""
-        if isinstance(answer, SubworkflowBegan | SubworkflowStopped):
+        if isinstance(answer, (SubworkflowBegan, SubworkflowStopped)):
             self.nested.take(answer)
             return
         if answer.call not in self.calls.out:
@@ -383,7 +381,7 @@ class Execution:
     def let_fail(self, event: WaitEnded) -> None:
         """Let a task fail whose signal has not come in time."""
         self.limits.pop((event.task, event.wait), None)
-        self._note(TaskEvent("failed", event.task, self.seconds, "its signal did not come in time"))
+        self._note("failed", event.task, self.seconds, "its signal did not come in time")
         self.solution.add(elapsed(event.task, event.wait))
         self._go_on()
 
@@ -453,7 +451,7 @@ class Execution:
         now = self.seconds
         self.report.timings.setdefault(call.task, Timing(now, now)).ended = now
         if self.report.trace is not None:
-            self._note(TaskEvent("cancelled", call.task, now))
+            self._note("cancelled", call.task, now)
         call.flight.coroutine.close()
         self.reactor.crash(call.flight, KeyboardInterrupt())
 
@@ -520,15 +518,16 @@ class Execution:
         return again
 
     def _open_call(self, flight: Flight, request: Request, name: str) -> OpenCall:
-        service = self.services.get(request.service)
-        policy = _NO_POLICY if service is None else service.policy
-        return OpenCall(self, flight, request, name, self._original(name), policy)
+        origin = self._original(name) if self._stands_for else name
+        return OpenCall(self, flight, request, name, origin, self.services.get(request.service))
 
     def _prepare(self, call: OpenCall) -> None:
         """Say how a call is made."""
         request, name = call.request, call.task
         task = self._tasks[name]
-        values = claimed(task, [value_of(one) for one in request.arguments])
+        values = [value_of(one) for one in request.arguments]
+        if self.workflow.resources:
+            values = claimed(task, values)
         refusal = self._refusal(call, values)
         if refusal is not None:
             call.is_refused = True
@@ -537,9 +536,8 @@ class Execution:
             positional = len(task.arguments)
             keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
             arguments = values[:positional]
-            service = self.services.get(request.service)
-            if service is not None and service.kind == "workflow":
-                call.nested = self.nested.called_by(service, self.folder)
+            if call.service is not None and call.service.kind == "workflow":
+                call.nested = self.nested.called_by(call.service, self.folder)
                 call.given, arguments, keywords = (arguments, keywords), [call], {}
             start = self.caller.start if self.inside is None else self._start
             call.start = partial(start, request.service, name, arguments, keywords, call.done)
@@ -555,7 +553,7 @@ class Execution:
         if not call.is_refused and not call.is_made:
             call.is_made = True
             self.report.calls[name] = self.report.calls.get(name, 0) + 1
-            self._note(TaskEvent("started", name, now))
+            self._note("started", name, now)
 
     def _refusal(self, call: OpenCall, values: list[Any]) -> Failure | None:
         """Say why a call is not made, if it is not."""
@@ -613,7 +611,7 @@ class Execution:
             if failure.error is not None and (name in self.errors or len(self.errors) < _MAX_ERRORS):
                 self.errors[name] = failure.error
             molecule = (_ERR if index is None else _FAULT, Symbol(failure.kind), text)
-        self._note(TaskEvent(self._end_of(failure), name, now, "" if failure is None else failure.text))
+        self._note(self._end_of(failure), name, now, "" if failure is None else failure.text)
         if name in self._judges:
             self._judge.take_in(name, call.verdicts)
         try:
@@ -637,12 +635,13 @@ class Execution:
             self.spectator.outside(self.solution)
         self.reactor.go_on(self.solution if solution is None else solution)
 
-    def _note(self, event: TaskEvent) -> None:
-        """Report an event to `watch`."""
-        if self.report.trace is not None:
-            self.report.trace.append(event)
-        if self.watch is not None:
-            self.watch(replace(event, task=f"{self.within}/{event.task}", within=self.within) if self.within else event)
+    def _note(self, kind: str, task: str, at: float, text: str = "") -> None:
+        """Report what has happened to a task to `watch`, and keep it for the report of a controlled workflow."""
+        trace, watch = self.report.trace, self.watch
+        if trace is not None:
+            trace.append(TaskEvent(kind, task, at, text))
+        if watch is not None:
+            watch(TaskEvent(kind, f"{self.within}/{task}" if self.within else task, at, text, self.within))
 
     # --- The past.
 
@@ -752,7 +751,7 @@ class Execution:
     def _send_signal(self, name: str, value: Any, id: str) -> None:  # noqa: A002 - what its sender calls it
         if id:
             self._heard.add(id)
-        self._note(TaskEvent("signal", name, self.seconds))
+        self._note("signal", name, self.seconds)
         # Each shard hears of it, and has the listeners that are there.
         mailbox = self.mailbox
         found = self.signals.molecules(name, value)
@@ -795,7 +794,7 @@ class Execution:
             self.root.adapted_again.append(noted)
         else:
             self.journal.adapted(noted)
-        self._note(TaskEvent("adapted", name, now, alternative))
+        self._note("adapted", name, now, alternative)
 
     def _give_up(self, name: str) -> None:
         """End the calls of a task that an alternative elsewhere replaces."""

@@ -331,8 +331,8 @@ class StoredJournal:
     def started(self, event: CallStarted) -> int:
         """Note that an attempt of a call is about to be made; return how many were noted, by all agents."""
         self.note(event)
-        self._numbers[event.call] += 1
-        return self._numbers[event.call]
+        number = self._numbers[event.call] = self._numbers.get(event.call, 0) + 1
+        return number
 
     def defined(self, definition: str, make: Callable[[Blobs], WorkflowDefined]) -> None:
         """Note what a sub-workflow is, unless it is in the journal."""

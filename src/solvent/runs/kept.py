@@ -63,8 +63,8 @@ class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 def keep(blobs: Blobs, data: bytes | Pieces, *, room: int = MIN_BLOB_BYTES) -> Kept:
     """Keep bytes, in a blob if there are more than `room`."""
-    if len(data) < min(room, MIN_BLOB_BYTES):
-        return Kept(whole(data))
+    if len(data) < MIN_BLOB_BYTES and len(data) < room:
+        return Kept(data if isinstance(data, bytes) else whole(data))
     return Kept(blob=blobs.put_blob(data))
 
 

@@ -33,7 +33,7 @@ from solvent.services.current_call import Allowance
 from solvent.services.failure import Failure
 from solvent.services.observer import CallSeen, SeenByAll
 from solvent.services.python import Loop, awaiting, function_of, is_asynchronous
-from solvent.services.threads import KnownSingle, Single, Threads
+from solvent.services.threads import Single, Threads
 from solvent.values.classes import StandIn, Unloaded, restore
 from solvent.workflows.durations import seconds_of
 from solvent.workflows.model import Policy
@@ -325,10 +325,7 @@ class Caller:
             identity: CallIdentity | None,
             _allowance: Allowance | None,
         ) -> Handle:
-            if identity is None:
-                call = Single(function, arguments, keywords, done, pool)
-            else:
-                call = KnownSingle(function, arguments, keywords, done, pool).identify(identity)
+            call = Single(function, arguments, keywords, done, pool, identity)
             put(call)
             return call
 

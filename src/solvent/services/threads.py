@@ -120,10 +120,16 @@ class Pool(Protocol):
 class Single(ThreadJob):
     """A call without any policy: one attempt, reported as it ends. It is its own handle."""
 
-    __slots__ = ("_cell", "_pool")
+    __slots__ = ("_cell", "_identity", "_pool")
 
-    def __init__(
-        self, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], done: Done, pool: Pool
+    def __init__(  # noqa: PLR0917 -- as `Caller.start`
+        self,
+        function: Callable[..., Any],
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        done: Done,
+        pool: Pool,
+        identity: CallIdentity | None = None,
     ) -> None:
         # Written out instead of calling the base class: this is the path that thousands of calls take.
         self.function = function
@@ -133,6 +139,12 @@ class Single(ThreadJob):
         self.seat = None
         self._cell = [done]
         self._pool = pool
+        self._identity = identity
+
+    @property
+    def identity(self) -> CallIdentity | None:
+        """The identity of the call, if the run is recorded."""
+        return self._identity
 
     def settle(self, value: Any, failure: Failure | None, attempts: int = 1) -> None:
         """Report the outcome, unless one has been reported."""
@@ -153,22 +165,6 @@ class Single(ThreadJob):
         attempts = 0 if self.seat is None else 1
         self._pool.give_up(self)
         done(None, Failure("CANCELLED", "cancelled", attempts=attempts), attempts)
-
-
-class KnownSingle(Single):
-    """The same, of a run that is recorded."""
-
-    __slots__ = ("_identity",)
-
-    def identify(self, identity: CallIdentity) -> KnownSingle:
-        """Set the identity of the call."""
-        self._identity = identity
-        return self
-
-    @property
-    def identity(self) -> CallIdentity | None:
-        """The identity of the call."""
-        return self._identity
 
 
 class Threads:
@@ -336,4 +332,4 @@ def _run(job: ThreadJob, home: int) -> None:
         report_fault()
 
 
-__all__ = ["KnownSingle", "Seat", "Single", "ThreadJob", "Threads", "default_jobs", "is_before", "report_fault"]
+__all__ = ["Seat", "Single", "ThreadJob", "Threads", "default_jobs", "is_before", "report_fault"]

@@ -22,7 +22,7 @@ from solvent.errors import exception_text
 from solvent.lang.molecule import Symbol
 from solvent.values import arrays, classes, library_types, tables
 from solvent.values.encoding import Pieces, encoder, whole
-from solvent.values.large import INSTANCE, Bulk, LargeWriter, find_large
+from solvent.values.large import INSTANCE, MIN_LARGE_BYTES, Bulk, LargeWriter, find_large
 from solvent.values.limits import UNREADABLE, is_nested_too_deeply
 from solvent.values.places import parts_of
 
@@ -99,6 +99,12 @@ def _place_of(value: Any) -> str:
 
 
 def _pieces(value: Any) -> bytes | Pieces:
+    if is_flat(value):
+        try:
+            return _ENCODE(value)
+        except OverflowError:
+            # An integer of more than 64 bits, which msgpack does not have.
+            pass
     holders = set[int]()
     try:
         is_large = find_large(value, holders, MAX_NESTED)
@@ -107,6 +113,21 @@ def _pieces(value: Any) -> bytes | Pieces:
     if not is_large:
         return _ENCODE(_plain(value, 0))
     return LargeWriter(holders, lambda one, depth: _ENCODE(_plain(one, depth)), _bulk, _CODES).write(value)
+
+
+def is_flat(value: Any) -> bool:
+    """Return whether msgpack has a value as it is: a text or bytes that are not large, or a list of texts and numbers.
+
+    Of the numbers it may lack integers of more than 64 bits, and of the texts those with half characters.
+    """
+    kind = type(value)
+    if kind is not list:
+        return (kind is str or kind is bytes) and len(value) < MIN_LARGE_BYTES
+    for one in value:
+        kind = type(one)
+        if not (kind is int or kind in _SCALARS or (kind is str and len(one) < MIN_LARGE_BYTES)):
+            return False
+    return True
 
 
 def decode(data: bytes) -> Any:
@@ -327,4 +348,4 @@ _ENCODE: Callable[[Any], bytes] = encoder()
 _DECODE: Callable[[Any], Any] = msgspec.msgpack.Decoder(ext_hook=_from_ext).decode
 _PLAIN_DECODE: Callable[[Any], Any] = msgspec.msgpack.Decoder().decode
 
-__all__ = ["MAX_NESTED", "Unrecordable", "decode", "encode", "pieces"]
+__all__ = ["MAX_NESTED", "Unrecordable", "decode", "encode", "is_flat", "pieces"]

@@ -56,8 +56,14 @@ _STRONG = frozenset(("from", "resource"))
 def plain_argument(argument: model.Argument) -> Any:
     """Return an argument as a file can hold it; a constant that looks like something else is wrapped."""
     match argument:
-        case model.Result():
-            return {"from": argument.task} | ({} if argument.item is None else {"item": argument.item})
+        case model.Result(task, item):
+            return {"from": task} if item is None else {"from": task, "item": item}
+        case model.Value():
+            value = plain_value(argument.value)
+            if isinstance(value, str) and value.startswith("$"):
+                return f"${value}"
+            looks_like_more = isinstance(value, dict) and (not _STRONG.isdisjoint(value) or set(value) in _ALONE)
+            return {"value": value} if looks_like_more else value
         case model.Input():
             return {"input": argument.name} if argument.name.startswith("$") else f"${argument.name}"
         case model.Arrived():
@@ -66,12 +72,6 @@ def plain_argument(argument: model.Argument) -> Any:
             return {"signal": "value"}
         case model.Claim():
             return plain_claim(argument)
-        case model.Value():
-            value = plain_value(argument.value)
-            if isinstance(value, str) and value.startswith("$"):
-                return f"${value}"
-            looks_like_more = isinstance(value, dict) and (not _STRONG.isdisjoint(value) or set(value) in _ALONE)
-            return {"value": value} if looks_like_more else value
 
 
 def plain_value(value: Any) -> Any:
@@ -306,8 +306,9 @@ def limits_of(policy: model.Policy) -> dict[str, Any]:
 
 def _task(task: model.Task) -> dict[str, Any]:
     found: dict[str, Any] = {"service": task.service}
-    if len(task.arguments) and all(isinstance(one, model.Result) and one.item is None for one in task.arguments):
-        found["from"] = [one.task for one in task.arguments if isinstance(one, model.Result)]
+    sources = [one.task for one in task.arguments if isinstance(one, model.Result) and one.item is None]
+    if sources and len(sources) == len(task.arguments):
+        found["from"] = sources
     elif task.arguments:
         found["in"] = [plain_argument(one) for one in task.arguments]
     if task.keywords:
