@@ -85,8 +85,8 @@ def place_of(state: ElmpState, turn: int) -> Place | None:
 
 def put(now: Step, place: Place) -> None:
     """Keep a place as it is now."""
-    state = now.state
-    places, turn = state.places, place.turn
+    state, turn = now.state, place.turn
+    places = state.places
     state.latest = max(state.latest, turn)
     if not places or (len(places) == 1 and places[0].turn == turn):
         state.places = (place,)
@@ -233,23 +233,23 @@ def extend_trail(now: Step, given: Given) -> bool:
 
     It can be if all between the place of this process, the root, and the end of the queue are known here.
     """
-    state, ref = now.state, (given.requester, given.turn)
+    state, untold = now.state, now.state.untold
     assert state.tail is not None
-    if state.tail[0] == now.me:
-        place = place_of(state, state.tail[1])
+    (last, turn), ref = state.tail, (given.requester, given.turn)
+    if last == now.me:
+        place = place_of(state, turn)
         if place is None:
             return False
-        state.untold, state.tail = (*state.untold, given), ref
-        on_link(now, Link(place.turn, ref), ())
+        state.untold, state.tail = (*untold, given), ref
+        on_link(now, Link(turn, ref), ())
         return True
     if not is_last_untold(state):
         return False
     for place in state.places:
         trail, after = place.trail, place.next
-        if trail is not None and after is not None and after[1] + len(trail) == state.tail[1]:
+        if trail is not None and after is not None and after[1] + len(trail) == turn:
             if len(trail) >= now.config.max_trail:
                 return False
-            untold = state.untold
             state.untold, state.tail = (*untold[:-1], replace(untold[-1], next=ref), given), ref
             put(now, replace(place, trail=(*trail, given.requester)))
             return True
@@ -317,24 +317,23 @@ def on_token(now: Step, message: Token) -> bool:
 
     Return whether this process has learned its place by it, since nobody else tells of it.
     """
-    state = now.state
-    active = message.active
+    state, data, active = now.state, message.data, message.active
     if active:
         uses = {one.number for one in state.uses}
         active = tuple(one for one in active if one[0] != now.me or one[1] in uses)
     state.is_listed = bool(active) and any(one[0] == now.me for one in active)
-    if message.data is not None and not message.data.is_at(now.me):
+    if data is not None and not data.is_at(now.me):
         # Word of who has taken the data may be slower.
         state.keeps = None
-    turn = message.turn
-    place, phase = place_of(state, turn), state.phase
+    turn, phase = message.turn, state.phase
     # Whether nobody else tells of this place.
     is_told = message.trail is not None and type(phase) is Requesting and phase.can_wait
+    place = place_of(state, turn)
     if place is None:
         # Word of the place itself may be slower, too; that it is granted says enough.
-        place = place_of(state, 0)
-        assert place is not None
-        remove(now, 0)
+        place = state.places[-1]
+        assert not place.turn
+        state.places = state.places[:-1]
         if type(phase) is Requesting and not is_told:
             state.phase = replace(phase, turn=turn)
     elif is_told and type(phase) is Requesting:
@@ -342,7 +341,6 @@ def on_token(now: Step, message: Token) -> bool:
     after, trail = place.next, place.trail
     if trail is None:
         after, trail = following(turn, after, message.trail)
-    data = message.data
     place = replace(
         place, turn=turn, predecessor=None, has_token=True, data=data, active=active, next=after, trail=trail
     )
@@ -371,7 +369,7 @@ def without_early(now: Step, place: Place) -> Place:
 def let_in(now: Step, place: Place, handle: int, claim: Claim) -> None:
     """Let a claim in that has the token, and wait for those that it excludes."""
     use = wait(now, place, handle, claim)
-    if claim.is_plain:
+    if claim == WHOLE:
         put(now, place if place.handle == handle else replace(place, handle=handle))
     else:
         now.state.is_listed = True
@@ -383,12 +381,13 @@ def let_in(now: Step, place: Place, handle: int, claim: Claim) -> None:
 
 def wait(now: Step, place: Place, handle: int, claim: Claim) -> Use:
     """Ask those who have a claim that excludes this one to say when it is over."""
-    now.state.used += 1
-    earlier = tuple(one for one in place.active if one[2].excludes(claim)) if place.active else ()
-    awaits = tuple((node, number) for node, number, _, _ in earlier) if earlier else ()
-    use = Use(now.state.used, handle, claim, place.turn, place.data, not awaits, earlier, awaits)
-    if awaits:
-        ask(now, use)
+    now.state.used = number = now.state.used + 1
+    if not place.active:
+        return Use(number, handle, claim, place.turn, place.data, is_held=True)
+    earlier = tuple(one for one in place.active if one[2].excludes(claim))
+    awaits = tuple((node, number) for node, number, _, _ in earlier)
+    use = Use(number, handle, claim, place.turn, place.data, not awaits, earlier, awaits)
+    ask(now, use)
     return use
 
 
@@ -439,14 +438,15 @@ def has_all(now: Step, place: Place, data: Data) -> bool:
 def put_use(now: Step, use: Use) -> None:
     """Keep a claim as it is now."""
     state = now.state
-    is_only = not state.uses or (len(state.uses) == 1 and state.uses[0].number == use.number)
-    state.uses = (use,) if is_only else (*uses_but(state, use.number), use)
+    state.uses = (*uses_but(state, use.number), use) if state.uses else (use,)
 
 
 def uses_but(state: ElmpState, number: int) -> tuple[Use, ...]:
     """Return all claims but one. It is mostly among the last, behind thousands of parts that were changed."""
     uses = state.uses
-    for place in range(len(uses) - 1, -1, -1):
+    if uses and uses[-1].number == number:
+        return uses[:-1]
+    for place in range(len(uses) - 2, -1, -1):
         if uses[place].number == number:
             return uses[:place] + uses[place + 1 :]
     return uses
@@ -484,13 +484,13 @@ def grant(now: Step, use: Use) -> None:
         # Who has changed a part since has relieved who had changed it before.
         use = replace(use, is_held=True, sources=uncovered(use.sources))
     put_use(now, use)
-    if handle != ENTRUSTED:
-        if now.state.timed:
-            stop_timer(now, handle)
-        now.report(Granted(handle, use.turn, use.data, use.sources, use.number))
-    else:
+    if handle == ENTRUSTED:
         assert use.data is not None
         now.report(Entrusted(use.data, use.sources, use.number))
+        return
+    if now.state.timed:
+        stop_timer(now, handle)
+    now.report(Granted(handle, use.turn, use.data, use.sources, use.number))
 
 
 def ask_again(now: Step, use: Use) -> None:
@@ -573,7 +573,7 @@ def on_release(now: Step, handle: int, data: Data | None) -> None:
     use = use_for(now.state, handle)
     if use is None or not use.is_held:
         return
-    if not use.claim.is_plain:
+    if use.claim != WHOLE:
         end(now, use, is_changed=data is not None and not use.claim.is_shared)
     else:
         place = place_of(now.state, use.turn)
@@ -626,7 +626,7 @@ def on_fetched(now: Step, fetched: Fetched) -> None:
     """Be the holder of all data, as long as the claim for which it was fetched holds."""
     state = now.state
     use = use_of(state, fetched.use)
-    place = place_of(state, use.turn) if use is not None and use.is_held and use.claim.is_plain else None
+    place = place_of(state, use.turn) if use is not None and use.is_held and use.claim == WHOLE else None
     if use is None or place is None or not place.has_token or place.data is None:
         return
     old = place.data

@@ -75,7 +75,7 @@ from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Releas
 from solvent.protocols.machine import Event, NodeId, Received, Requested, TimerFired
 
 SeatMessage: TypeAlias = Climb | Stand | Leaving | Enter | Adopt | Attach | Surrender | Resized
-_AT_ANY_TIME = frozenset((Token, Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked))
+_AT_ANY_TIME = frozenset((Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked))
 """What concerns the queue."""
 Wanted: TypeAlias = Request | Withdraw | Release | Fetched | Stored | Join | Leave
 
@@ -111,14 +111,12 @@ class Elmp:
     def step(self, state: ElmpState, event: Event) -> ElmpStep:
         """Take one event."""
         now = Step(self.node, self.config, replace(state), [])
-        # Patterns take no fields, and what comes most is first, here and below: either costs much.
-        match event:
-            case Received():
-                on_message(now, event.sender, event.message)
-            case Requested():
-                on_requested(now, event.request)
-            case TimerFired():
-                lock.on_timer(now, event.name)
+        if type(event) is Received:
+            on_message(now, event.sender, event.message)
+        elif type(event) is Requested:
+            on_requested(now, event.request)
+        elif type(event) is TimerFired:
+            lock.on_timer(now, event.name)
         settle(now)
         return now.state, tuple(now.effects)
 
@@ -162,6 +160,10 @@ def on_requested(now: Step, request: Wanted) -> None:
 
 def on_message(now: Step, sender: NodeId, message: ElmpMessage) -> None:
     """Take a message, or keep it for later."""
+    if isinstance(message, Token):
+        if lock.on_token(now, message):
+            tree.be_idle(now)
+        return
     state = now.state
     if type(message) not in _AT_ANY_TIME:
         if type(state.phase) is Out or type(state.phase) is Joining:
@@ -170,9 +172,6 @@ def on_message(now: Step, sender: NodeId, message: ElmpMessage) -> None:
         if state.gathering is not None and type(message) is not Hello and not is_for_gathering(now, sender, message):
             return
     match message:
-        case Token():
-            if lock.on_token(now, message):
-                tree.be_idle(now)
         case Climb() | Stand() | Leaving() | Enter() | Adopt() | Attach() | Surrender() | Resized():
             on_seat_message(now, sender, message)
         case Hello():
@@ -275,14 +274,14 @@ def on_seat_message(now: Step, sender: NodeId, message: SeatMessage) -> None:
     if is_strange or (swap is not None and sender not in swap.waiting):
         # From a child of the seat that this process is going to have, perhaps without having heard of it yet.
         state.early = (*state.early, (sender, message))
-    elif isinstance(message, Resized):
-        tree.on_resized(now, sender, message)
     elif is_impatience:
         tree.on_impatience(now, sender)
-    else:
+    elif isinstance(message, Climb) or not isinstance(message, Resized):
         state.queue = (*state.queue, (sender, message))
         if type(state.phase) is Exiting:
             tree.consider_standing(now)
+    else:
+        tree.on_resized(now, sender, message)
 
 
 # --------------------------------------------------------------------------------------------------- what waits
@@ -321,10 +320,10 @@ def settle(now: Step) -> None:
 def take(now: Step, sender: NodeId, message: Own | SeatMessage) -> None:
     """Take the next in the queue."""
     match message:
-        case Own():
-            take_own(now, message)
         case Climb():
             tree.on_climb(now, message)
+        case Own():
+            take_own(now, message)
         case Stand():
             tree.on_stand(now, sender)
         case Leaving():

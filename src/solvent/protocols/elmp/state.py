@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec.structs import astuple
 
 from solvent.protocols.elmp.messages import Child, Entry, Given, Ref, Unlink, Upper, Waiting
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Source
-from solvent.protocols.machine import Effect, Effects, NodeId, Report, Send, Value
+from solvent.protocols.machine import Effect, Effects, NodeId, NodeState, Report, Send, Value
 
 ENTRUSTED = -1
 """The handle of who fetches the data for another that wants to leave; users have handles from zero."""
@@ -163,7 +162,7 @@ class Departure(Value, frozen=True, gc=False):
     is_entrusted: bool = False
 
 
-class ElmpState(msgspec.Struct, gc=False):
+class ElmpState(NodeState, gc=False):
     """One process. It is written to inside a step only, on a copy; every value in it is immutable."""
 
     phase: Phase
@@ -199,9 +198,6 @@ class ElmpState(msgspec.Struct, gc=False):
     early: tuple[tuple[NodeId, Any], ...] = ()
     #: The last turn that was known here.
     latest: int = 0
-
-    def __hash__(self) -> int:
-        return hash(astuple(self))
 
 
 ElmpStep: TypeAlias = tuple[ElmpState, Effects]

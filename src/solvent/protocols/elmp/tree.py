@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
 
 _SHAPELESS = (Out, Joining, Requesting, Exiting)
+LEAF = (0, 1)
+"""Height and weight of who has no children."""
 
 
 # ------------------------------------------------------------------------------------------------------- the seat
@@ -148,7 +150,7 @@ def child_of(state: ElmpState, node: NodeId) -> Child:
 def size_of(children: tuple[Child, ...]) -> tuple[int, int]:
     """Return the height and the weight of the tree below a process with these children, the process among it."""
     if not children:
-        return 0, 1
+        return LEAF
     return 1 + max(one[1] for one in children), 1 + sum(one[2] for one in children)
 
 
@@ -196,7 +198,7 @@ def begin_request(now: Step, handle: int | None, claim: Claim = WHOLE) -> None:
     state = now.state
     is_kept = handle is None
     if not state.ranks:
-        lock.put(now, Place(0, handle, claim, is_kept=is_kept))
+        state.places = (*state.places, Place(0, handle, claim, is_kept=is_kept))
         state.asks += 1
         climb(now)
         return
@@ -211,22 +213,23 @@ def begin_request(now: Step, handle: int | None, claim: Claim = WHOLE) -> None:
 def climb(now: Step) -> None:
     """Send the request up."""
     state = now.state
+    me, number = now.me, state.asks
     assert state.parent is not None
     # A leaf with nothing else to do; if the root changes seats each time, it hears of its place anyway.
     is_free = not state.children and not state.queue and state.departure is None
     can_wait = is_free and now.config.exchange_every > 1
-    state.phase = Requesting(state.asks, can_wait)
-    now.send(state.parent, Climb((Asking(now.me, state.asks, (now.me,), can_wait),)))
+    state.phase = Requesting(number, can_wait)
+    now.send(state.parent, Climb((Asking(me, number, (me,), can_wait),)))
 
 
 def consider_waiting(now: Step) -> None:
     """Ask the root for news if there is something else to do, or who comes next wants to be passed over."""
-    state = now.state
-    if type(state.phase) is not Requesting or not state.phase.can_wait:
+    state, phase = now.state, now.state.phase
+    if type(phase) is not Requesting or not phase.can_wait:
         return
-    if state.queue or state.departure or any(one.early is not None for one in state.places):
+    if state.queue or state.departure or [one for one in state.places if one.early is not None]:
         assert state.parent is not None
-        state.phase = Requesting(state.phase.number)
+        state.phase = Requesting(phase.number)
         now.send(state.parent, Climb(()))
 
 
@@ -323,8 +326,11 @@ def on_won(now: Step, message: Won) -> None:
 
 def be_idle(now: Step) -> None:
     """Have a place in the queue, or a seat that is not about to change, and take what came too early."""
-    now.state.phase = IDLE
-    now.is_reshaped = now.has_settled = True
+    state = now.state
+    state.phase = IDLE
+    now.has_settled = True
+    if state.children or state.told != LEAF:
+        now.is_reshaped = True
 
 
 def on_rise(now: Step, message: Rise) -> None:
@@ -769,9 +775,7 @@ def consider_shape(now: Step) -> None:
     """Tell the parent of a new size, or queue up for building the tree below anew if it is too high."""
     state = now.state
     # The parent of who requests or leaves may have been told already who comes instead; that one will tell it.
-    if not now.is_reshaped or type(state.phase) in _SHAPELESS:
-        return
-    if state.swap is not None or state.gathering is not None:
+    if type(state.phase) in _SHAPELESS or state.swap is not None or state.gathering is not None:
         return
     now.is_reshaped = False
     size = size_of(state.children)

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from solvent.protocols.elmp.process import Elmp
+from solvent.protocols.elmp import lock
 from solvent.protocols.handover import members, repair
 from solvent.protocols.handover.messages import (
     Admitted,
@@ -44,9 +44,6 @@ from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, Spac
 from solvent.protocols.handover.vocabulary import Announce, Died, Enter, Entered, Go, In, Open, Watch
 from solvent.protocols.machine import Answered, Event, NodeId, PeerRestarted, Received, Report, Requested, TimerFired
 
-_OF_LOCKS = frozenset((Within, In))
-"""What comes most, and changes nothing of who is watched."""
-
 
 class SpaceMachine:
     """One process, reached at `address`; the first of a space founds it, and others enter it."""
@@ -56,8 +53,6 @@ class SpaceMachine:
         self.address = address
         self.config = config
         self.is_first = is_first
-        #: One machine for the locks of all resources.
-        self.locks = Elmp(node, config.locks)
 
     def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> SpaceStep:
         """Begin: outside, unless it is the first; after a crash it is over."""
@@ -71,8 +66,8 @@ class SpaceMachine:
 
     def step(self, state: SpaceState, event: Event) -> SpaceStep:
         """Take one event; if others are to be watched now, say so."""
-        now = Step(self.node, self.address, self.config, self.locks, replace(state), [])
-        # Patterns take no fields, and what comes most is first, here and below: either costs much.
+        now = Step(self.node, self.address, self.config, replace(state), [])
+        # A pattern that does not match costs much: what comes most is first, here and below.
         match event:
             case Received():
                 on_message(now, event.sender, event.message)
@@ -86,11 +81,13 @@ class SpaceMachine:
                 members.on_impatience(now, event.name)
             case TimerFired():
                 timer, _, resource = event.name.partition(members.OF_RESOURCE)
-                members.inside(now, resource, TimerFired(timer, event.at))
+                part = members.begin_lock(now, resource)
+                lock.on_timer(part, timer)
+                members.end_lock(now, resource, part)
         if now.kept:
             go_on(now)
-        what = event.message if type(event) is Received else event.request if type(event) is Requested else event
-        if type(what) not in _OF_LOCKS or state.is_going or now.state.role is not state.role:
+            watch(now)
+        elif not now.is_for_lock or state.is_going:
             watch(now)
         return now.state, tuple(now.effects)
 

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
+from solvent.protocols.elmp import process
 from solvent.protocols.elmp.lock import PATIENCE
 from solvent.protocols.elmp.messages import Hello, Own
 from solvent.protocols.elmp.process import seated, seats
 from solvent.protocols.elmp.state import ENTRUSTED, ElmpState, Joining, Out, Place
+from solvent.protocols.elmp.state import Step as LockStep
 from solvent.protocols.elmp.vocabulary import Dropped, Join, Joined, Leave, Left, Request, Withdraw
 from solvent.protocols.handover.messages import (
     Admitted,
@@ -51,44 +53,37 @@ from solvent.protocols.handover.vocabulary import (
     Opened,
     Stays,
 )
-from solvent.protocols.machine import CancelTimer, Effect, Effects, Event, NodeId, Received, Report, Requested, Send
+from solvent.protocols.machine import CancelTimer, Event, NodeId, Report, Requested, Send
 from solvent.protocols.machine import SetTimer as Set
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from solvent.protocols.elmp.process import Wanted
     from solvent.protocols.handover.messages import Renewal
     from solvent.protocols.handover.state import Step
     from solvent.protocols.handover.vocabulary import Ballot
+    from solvent.protocols.machine import Effect
 
 OF_RESOURCE = "@"
 """Between the name of a lock's timer and that of its resource."""
 _Value = TypeVar("_Value")
 
 
-def wrapped(effects: Effects, epoch: Ballot, resource: str) -> Effects:
-    """Return the effects of a lock as those of the process."""
-    if not effects:
-        return effects
-    first = effects[0]
-    if type(first) is Send and len(effects) == 1:
-        # Nearly always: what is wanted, or the token.
-        return (Send(first.to, Within(epoch, resource, first.message)),)
-    found: list[Effect] = []
+def add_effects(now: Step, effects: Sequence[Effect], epoch: Ballot, resource: str) -> None:
+    """Add the effects of a lock to those of the process."""
     for effect in effects:
-        kind = type(effect)
-        if kind is Send:
-            found.append(Send(effect.to, Within(epoch, resource, effect.message)))  # type: ignore[union-attr]
-        elif kind is Report:
-            outcome = effect.outcome  # type: ignore[union-attr]
-            found.append(Report(Opened(resource) if type(outcome) is Joined else Of(resource, outcome)))
-        elif kind is Set:
-            found.append(Set(f"{effect.name}{OF_RESOURCE}{resource}", effect.after))  # type: ignore[union-attr]
-        elif kind is CancelTimer:
-            found.append(CancelTimer(f"{effect.name}{OF_RESOURCE}{resource}"))  # type: ignore[union-attr]
+        if type(effect) is Send:
+            now.effects.append(Send(effect.to, Within(epoch, resource, effect.message)))
+        elif type(effect) is Report:
+            outcome = effect.outcome
+            now.effects.append(Report(Opened(resource) if type(outcome) is Joined else Of(resource, outcome)))
+        elif type(effect) is Set:
+            now.effects.append(Set(f"{effect.name}{OF_RESOURCE}{resource}", effect.after))
+        elif type(effect) is CancelTimer:
+            now.effects.append(CancelTimer(f"{effect.name}{OF_RESOURCE}{resource}"))
         else:
-            found.append(effect)
-    return tuple(found)
+            now.effects.append(effect)
 
 
 # ------------------------------------------------------------------------------------------------ small steps
@@ -126,24 +121,40 @@ def gate(now: Step, sender: NodeId, epoch: Ballot) -> Gate:
 
 def on_within(now: Step, sender: NodeId, within: Within) -> None:
     """Take a message of a lock."""
-    found = gate(now, sender, within.epoch)
-    if found is Gate.TAKE:
-        inside(now, within.resource, Received(sender, within.message))
-    elif found is Gate.KEEP:
-        now.state.early = (*now.state.early, (sender, within))
+    state, epoch, resource, message = now.state, within.epoch, within.resource, within.message
+    if epoch == state.epoch == state.promised:
+        now.is_for_lock = True
+        if type(message) is Hello and state.founder == now.me:
+            made(now, resource)
+        part = begin_lock(now, resource)
+        process.on_message(part, sender, message)
+        end_lock(now, resource, part)
+    elif gate(now, sender, epoch) is Gate.KEEP:
+        state.early = (*state.early, (sender, within))
 
 
-def inside(now: Step, resource: str, event: Event) -> None:
-    """Let a lock take an event."""
-    state, before = now.state, now.state.resources.get(resource, ABSENT)
-    if type(event) is Received and type(event.message) is Hello and state.founder == now.me:
-        before = made(now, resource)
-    after, effects = now.locks.step(before, event)
+def begin_lock(now: Step, resource: str) -> LockStep:
+    """Begin a step of a lock."""
+    return LockStep(now.me, now.config.locks, replace(now.state.resources.get(resource, ABSENT)), [])
+
+
+def end_lock(now: Step, resource: str, part: LockStep) -> None:
+    """End a step of a lock: keep its state, and add its effects to those of the process."""
+    process.settle(part)
+    state, after, effects = now.state, part.state, part.effects
     if type(after.phase) is not Out or after != ABSENT:
         state.resources = {**state.resources, resource: after}
-    now.effects += wrapped(effects, state.epoch, resource)
+    if effects:
+        add_effects(now, effects, state.epoch, resource)
     if state.is_going and any(type(one) is Report and type(one.outcome) is Left for one in effects):
         consider_going(now)
+
+
+def request(now: Step, resource: str, wanted: Wanted) -> None:
+    """Let a lock do what is wanted."""
+    part = begin_lock(now, resource)
+    process.on_requested(part, wanted)
+    end_lock(now, resource, part)
 
 
 def made(now: Step, resource: str) -> ElmpState:
@@ -166,18 +177,19 @@ def on_open(now: Step, resource: str) -> None:
         made(now, resource)
         now.report(Opened(resource))
     elif phase is Out:
-        inside(now, resource, Requested(Join(state.founder)))
+        request(now, resource, Join(state.founder))
     elif phase is not Joining:
         now.report(Opened(resource))
 
 
 def on_in(now: Step, resource: str, wanted: Any) -> None:
     """Do what the user wants of a resource."""
+    now.is_for_lock = True
     if type(wanted) is Leave and now.state.founder == now.me:
         withdraw_all(now, resource)
         now.report(Of(resource, Stays()))
     elif type(wanted) is not Join:
-        inside(now, resource, Requested(wanted))
+        request(now, resource, wanted)
 
 
 def on_announce(now: Step, resource: str) -> None:
@@ -245,7 +257,7 @@ def withdraw_all(now: Step, resource: str) -> None:
     handles = {one.handle for one in part.places} | {one.handle for one in part.uses}
     handles |= {one.handle for _, one in part.queue if type(one) is Own and one.what == "request"}
     for handle in sorted(one for one in handles if one is not None and one != ENTRUSTED):
-        inside(now, resource, Requested(Withdraw(handle)))
+        request(now, resource, Withdraw(handle))
 
 
 def _asks_for(message: Any, handle: int) -> bool:
@@ -477,7 +489,7 @@ def leave_all(now: Step) -> bool:
     state.is_going = False
     for resource, part in sorted(state.resources.items()):
         if type(part.phase) is not Out and part.departure is None:
-            inside(now, resource, Requested(Leave()))
+            request(now, resource, Leave())
     state.is_going = True
     return any(type(part.phase) is not Out for part in state.resources.values())
 
@@ -607,4 +619,4 @@ def _without(known: Mapping[NodeId, _Value], node: NodeId) -> dict[NodeId, _Valu
     return {one: value for one, value in known.items() if one != node}
 
 
-__all__ = ["OF_RESOURCE", "wrapped"]
+__all__ = ["OF_RESOURCE", "add_effects"]

@@ -54,7 +54,7 @@ from solvent.protocols.machine import Ask, NodeId
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from solvent.protocols.elmp.process import Elmp
+    from solvent.protocols.elmp.state import ElmpConfig
     from solvent.protocols.elmp.vocabulary import Data
     from solvent.protocols.handover.state import Step
     from solvent.protocols.handover.vocabulary import Ballot, Found
@@ -524,9 +524,11 @@ def proceed(now: Step, renew: Renew) -> None:
         told = tuple(_told(*one) for one in renew.renewals)
         now.report(Repaired(renew.ballot, renew.after, tuple(sorted(gone)), told))
     for resource, renewal in renew.renewals:
-        part, effects = renewed(now.locks, staying(now, resource), members.still_wanted(now, resource, renewal))
+        part, effects = renewed(
+            now.me, now.config.locks, staying(now, resource), members.still_wanted(now, resource, renewal)
+        )
         state.resources = {**state.resources, resource: part}
-        now.effects += members.wrapped(effects, renew.ballot, resource)
+        members.add_effects(now, effects, renew.ballot, resource)
     for node, address in sorted(old.knocks.items()):
         if node in new or node in old.dead:
             members.forget_knock(now, node)
@@ -577,9 +579,9 @@ def survivor(node: NodeId, state: ElmpState) -> Survivor | None:
     return Survivor(node, state.rank, tuple(place for place in state.places if place.turn), state.uses, state.stored)
 
 
-def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, Effects]:
+def renewed(node: NodeId, config: ElmpConfig, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, Effects]:
     """Put together what is to be from what was here and what the repair has given, and go on with it."""
-    node, data = locks.node, renewal.data
+    data = renewal.data
     live = {one[:2] for one in renewal.entries}
     uses = tuple(_surviving(node, use, renewal, live) for use in old.uses if _is_kept(node, use, live))
     queue = [one for one in old.queue if isinstance(one[1], Own) and one[1].what == "request"]
@@ -604,7 +606,7 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
         timed=old.timed,
         latest=max((old.latest, *(place.turn for place in renewal.places))),
     )
-    now = LockStep(node, locks.config, new, [])
+    now = LockStep(node, config, new, [])
     if type(old.phase) is Joining:
         now.report(Joined(renewal.rank))
     if any(use.handle == ENTRUSTED and use.is_held for use in old.uses):

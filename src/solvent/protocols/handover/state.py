@@ -16,8 +16,6 @@ from solvent.protocols.machine import Effect, Effects, NodeId, NodeState, Report
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from solvent.protocols.elmp.process import Elmp
-
 
 class Role(IntEnum):
     """How far a process has come in its life."""
@@ -163,12 +161,12 @@ class Step(msgspec.Struct, eq=False, gc=False):
     me: NodeId
     address: str
     config: SpaceConfig
-    #: The machine of the locks of all resources.
-    locks: Elmp
     state: SpaceState
     effects: list[Effect]
     #: What came too early, and what users wanted meanwhile, of epochs that have just begun.
     kept: tuple[tuple[tuple[tuple[NodeId, Any], ...], tuple[Any, ...]], ...] = ()
+    #: Whether a lock has taken the event, which changes nothing of who is watched.
+    is_for_lock: bool = False
 
     def send(self, to: NodeId, message: Any) -> None:
         """Send a message to a process."""
