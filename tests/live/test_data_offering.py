@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from solvent.errors import SolventError
 from solvent.handover.data import Where
@@ -157,3 +158,21 @@ def _code(store: Store, offer: Offer, to: Where) -> str:
     with pytest.raises(SolventError) as caught:
         store.give(offer, to)
     return caught.value.code
+
+
+def test_what_is_offered_in_an_epoch_that_is_over_is_not_taken(machines: Hosts) -> None:
+    """Who offers it was taken for dead: the others have gone on, and its version is none of theirs."""
+    one, other = machines.store("here"), machines.store("there", is_current=lambda epoch: epoch >= 7)
+    region = filled(one, "m", b"x" * 100, keep_last=True)
+    with region.write(2) as writing:
+        writing.view[0] = 0
+    offer = _offer(region, writing, 1)
+    assert _code(one, replace(offer, epoch=6), _at(other)) == "D203"
+    one.give(replace(offer, epoch=7), _at(other))
+    taken = other.region("m")
+    assert taken is not None
+    taken.fence(8)
+    with region.write(3) as writing:
+        writing.view[0] = 1
+    assert _code(one, replace(_offer(region, writing, 2), epoch=7), _at(other)) == "D203"
+    assert taken.version == 2

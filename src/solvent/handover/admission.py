@@ -90,6 +90,9 @@ class Admission:
             is_first = not contacts and not node.place.contacts
             if is_first and others:
                 return None
+            if not others:
+                for region in node.store.each():
+                    region.forget_epoch()
             self.is_in = False
             node.start_host(is_first=is_first)
             self.is_in = is_first

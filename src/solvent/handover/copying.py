@@ -14,6 +14,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from solvent.errors import DataProblem, SpaceProblem
 from solvent.handover.data.offering import MAX_RUNS
 from solvent.handover.data.wire import Offer
@@ -106,12 +108,13 @@ class Copying:
         reason, end = "", time.monotonic() + offer.max_seconds
         for home in homes:
             while True:
+                offer = replace(offer, epoch=self._node.heard())
                 try:
                     self._node.store.give(offer, home.where(offer.resource, offer.version, offer.size))
                 except DataProblem as problem:
                     reason = problem.message
                     # Another process of that host may be about to put something right there.
-                    if problem.code == "D203" and time.monotonic() < end:
+                    if problem.code == "D203" and time.monotonic() < end and self._node.fault is None:
                         time.sleep(_PAUSE_SECONDS)
                         continue
                 else:

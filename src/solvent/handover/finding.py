@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.handover.data.extents import UNDER_WAY, UNKNOWN, part, version_of
-from solvent.handover.data.kept import can_have, is_only_kept
+from solvent.handover.data.extents import UNKNOWN, version_of
+from solvent.handover.data.kept import can_have, is_only_kept, restored
 from solvent.handover.words import is_part, lost_data, rest_of, text_from_details, writer_of
 from solvent.protocols.elmp.vocabulary import Claim, Data, Part
 
 if TYPE_CHECKING:
     from solvent.handover.data.card import Sheet
-    from solvent.handover.data.extents import Extent, Extents
+    from solvent.handover.data.extents import Extent
     from solvent.protocols.machine import NodeId
 
 
@@ -25,7 +25,7 @@ def found_on(sheet: Sheet, me: NodeId) -> list[Data]:
     """Give the version that lies under everything else, with all parts; and another one if that is not all there."""
     if is_only_kept(sheet):
         sheet = replace(sheet, size=sheet.kept[-1].end, extents=sheet.kept)
-    row = _restored(sheet)
+    row = restored(sheet)
     parts = tuple(_part(one, me) for one in row if is_part(one.version))
     version = max((*(one.version for one in row if not is_part(one.version)), *(one.base for one in parts)), default=0)
     memory = sheet.birth, sheet.stamps
@@ -68,17 +68,6 @@ def newest_on(sheet: Sheet) -> int | None:
     """Give the newest version of the whole that is there, or can be put together."""
     versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version > 0 and not is_part(one.version)}
     return max((version for version in versions if can_have(sheet, version)), default=None)
-
-
-def _restored(sheet: Sheet) -> Extents:
-    """Give what each stretch is, or can be made again where somebody writes, or did when it died."""
-    if not sheet.kept or sheet.kept[-1].end != sheet.size:
-        return sheet.extents
-    return tuple(
-        piece
-        for one in sheet.extents
-        for piece in (part(sheet.kept, one.start, one.end) if one.version == UNDER_WAY else (one,))
-    )
 
 
 __all__ = ["found_on", "newest_on"]

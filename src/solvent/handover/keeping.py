@@ -21,7 +21,7 @@ from solvent.handover.words import (
     rest_of,
     text_from_details,
 )
-from solvent.protocols.elmp.vocabulary import Claim, Data
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data
 
 if TYPE_CHECKING:
     from solvent.handover.contents import Contents
@@ -89,11 +89,12 @@ class Keeping:
         if region is None or region.birth != details.birth:
             return None
         try:
+            region.fence(self._node.epoch)
             sheet = region.sheet
             if version_of(sheet.extents) != version:
                 return None
             contents.check(sheet)
-            writing = region.write(next_version(grant.turn, version))
+            writing = self._begun(region, next_version(grant.turn, version))
             writing.origin = grant.turn, grant.use
         except DataProblem:
             return None
@@ -112,19 +113,21 @@ class Keeping:
         start, end = ends_of(claim, details.size)
 
         def begun() -> tuple[Region, Writing | None]:
+            self.leave_behind(claim)
             # What was fetched may be something else when another one has written there.
             region = regions.pop() if regions else None
-            if region is None:
+            if region is None or claim.is_shared:
                 rows = rows_of(data, details, grant.sources, claim)
                 region = self.filler.fill(rows, details, data.holder, job)
             contents.check(region.sheet)
             if claim.is_shared:
                 return region, None
             if claim.is_plain:
-                writing = region.write(next_version(grant.turn, details.version))
+                writing = self._begun(region, next_version(grant.turn, details.version))
                 writing.origin = grant.turn, grant.use
             else:
-                writing = region.write(part_version(self._node.node, grant.use), offset=start, length=end - start)
+                version = part_version(self._node.node, grant.use)
+                writing = self._begun(region, version, offset=start, length=end - start)
                 writing.origin = grant.turn, details.version
             return region, writing
 
@@ -153,7 +156,7 @@ class Keeping:
                     keep_last=self._keep_last,
                     copies=contents.copies,
                 )
-            return region, region.write(next_version(grant.turn, max(base, since, 0))), base
+            return region, self._begun(region, next_version(grant.turn, max(base, since, 0))), base
 
         # Somebody may still have what was left, or be looking at what was made.
         region, writing, base = self.filler.patiently(begun, job_of(self._node.max_seconds))
@@ -162,6 +165,21 @@ class Keeping:
         if base < 0 and contents.initial is not None and len(contents.initial):
             writing.view[:] = contents.initial
         return Access(contents, region=region, writing=writing, base=base, copies=region.sheet.copies)
+
+    def leave_behind(self, claim: Claim) -> None:
+        """See to it that no process of this host that was taken for dead, and lives, changes what is granted here."""
+        node = self._node
+        region = node.store.region(self._name)
+        if region is not None:
+            region.fence(node.epoch)
+            if claim.covers(WHOLE) and node.has_stopped() and region.is_taken():
+                node.store.move(self._name)
+
+    def _begun(self, region: Region, version: int, *, offset: int = 0, length: int | None = None) -> Writing:
+        """Begin to write, so that no version is made when others have gone on without this process."""
+        writing = region.write(version, offset=offset, length=length)
+        writing.epoch = self._node.heard
+        return writing
 
     def _left(self, contents: Contents, *, is_counting: bool) -> tuple[Region | None, int]:
         """Give the memory that was left here, and its version; it is removed if nothing in it counts."""

@@ -94,6 +94,8 @@ class SpaceNode:
         #: The last epoch in which this process released a change.
         self.changed_epoch = -1
         self.resources = dict[str, Resource]()
+        #: Those of this host that were taken for dead, and perhaps live: they were stopped.
+        self._stopped = set[NodeId]()
         self.peers = Peers(max_leave_seconds=MAX_LEAVE_SECONDS)
         self.home_of = self.peers.home_of
         self._watched: tuple[NodeId, ...] = ()
@@ -160,7 +162,13 @@ class SpaceNode:
         """Enter the space, or found it."""
         place = self.place
         self._process = os.getpid()
-        self._store = Store(place.name, secret=place.secret, address=(place.listen[0], 0), folder=place.folder)
+        self._store = Store(
+            place.name,
+            secret=place.secret,
+            address=(place.listen[0], 0),
+            folder=place.folder,
+            is_current=lambda epoch: self.fault is None and epoch >= self.epoch,
+        )
         self._here = self._store.place[0]
         try:
             self._roll = Roll(self._store.folder.path)
@@ -279,6 +287,17 @@ class SpaceNode:
         with suppress(SolventError):
             self.request(wanted)
 
+    def has_stopped(self) -> bool:
+        """Tell whether a process of this host was taken for dead, and lives."""
+        roll = self._roll
+        if self._stopped and roll is not None:
+            self._stopped -= {one for one in set(self._stopped) if roll.is_dead(one)}
+        return bool(self._stopped)
+
+    def heard(self) -> int:
+        """Give the last epoch that this process has heard of; none counts if the others went on without it."""
+        return -1 if self.fault is not None else self.epoch
+
     def wake(self) -> None:
         """Let threads that wait look whether it has happened; all who do are told when the host is over."""
         host = self._host
@@ -313,8 +332,12 @@ class SpaceNode:
                 self.epoch = epoch[0]
                 self.admission.is_in = True
                 self.trouble.on_entered()
-            case Repaired(epoch):
+            case Repaired(epoch, lost=lost):
                 self.epoch = epoch[0]
+                near = {one for one in lost if (home := self.home_of(one)) is not None and home.host == self._here}
+                if near:
+                    self._stopped |= near
+                    in_background(self._fence_off, "solvent-fence")
                 self.trouble.on_repaired(outcome)
             case Departed():
                 self._departed = True
@@ -350,6 +373,14 @@ class SpaceNode:
                 self.host.watch(self._watched, patience=self.place.patience)
         else:
             self.host.request(Died(peer, is_certain=False))
+
+    def _fence_off(self) -> None:
+        """Let those of this host that were taken for dead, and live, make no version any more, whatever they hold."""
+        epoch = self.epoch
+        if self.has_stopped():
+            with suppress(SolventError, OSError):
+                for region in self.store.each():
+                    region.fence(epoch)
 
     def _forget(self) -> None:
         """Have nothing to do any more with those that have long left."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import DataLost, DataProblem, SolventError, SpaceProblem
 from solvent.handover.copying import Copying
 from solvent.handover.cycle import Cycle
+from solvent.handover.data.card import Fenced
 from solvent.handover.filling import Job, Row, rows_of
 from solvent.handover.joining import MAX_PIECES, Joining
 from solvent.handover.keeping import Keeping
@@ -184,7 +185,7 @@ class Resource:
         wanted: Withdraw | Release = Withdraw(cycle.number)
         try:
             try:
-                access.commit()
+                self._commit(access)
                 if access.copies > 1 and access.writing is not None:
                     problem = self._copying.copied(access)
             finally:
@@ -199,6 +200,20 @@ class Resource:
                 self._announce()
             self._node.request(In(self.name, wanted), is_last=True)
         return problem
+
+    def _commit(self, access: Access) -> None:
+        """Make a version; if others of this host have gone on to another epoch, this process is about to hear of it."""
+        node, end = self._node, time.monotonic() + self._node.max_seconds
+        while True:
+            heard = node.heard()
+            try:
+                access.commit()
+            except Fenced:
+                node.check()
+                if not node.host.wait(lambda: node.heard() != heard, end - time.monotonic()):  # noqa: B023
+                    raise
+            else:
+                return
 
     def _announce(self) -> None:
         """Before the first version is released, tell all others that there is one: this host may be lost with it."""
@@ -288,6 +303,7 @@ class Resource:
         rows = rows_of(grant.data, details, grant.sources, cycle.claim)
         region = problem = None
         try:
+            self.keeping.leave_behind(cycle.claim)
             region = self._trying(job, lambda: self.keeping.filler.fill(rows, details, grant.data.holder, job))  # type: ignore[union-attr]
         except SolventError as error:
             problem = error
@@ -330,6 +346,7 @@ class Resource:
             rows = rows_of(data, details, told.sources, WHOLE)
             fill = partial(self.keeping.filler.fill, rows, details, data.holder, job)
             try:
+                self.keeping.leave_behind(WHOLE)
                 region = self._trying(job, fill, gone_seconds=_GONE_SECONDS)
                 text = self.keeping.details(region, details.version)
             except DataLost:

@@ -5,6 +5,7 @@ which version each stretch of them has. It is a small file, mapped by everybody,
 
     0     magic
     8     number of the last change, n
+    16    number of the last repair: who has not heard of it makes no version
     4096  sheet of the even changes: its number, length, checksum, then the sheet itself
     ...   sheet of the odd changes
     ...   room for a few changes of the data, see `redo`
@@ -60,6 +61,10 @@ TO_THE_END = 0
 """The length of a stretch that ends where the data ends, even if that changes."""
 
 
+class Fenced(DataProblem):
+    """Who makes a version has not heard of the last epoch."""
+
+
 class Redo(Value, frozen=True, gc=False, array_like=True):
     """A stretch that is a version as soon as what was noted down is done to it; see `redo`."""
 
@@ -99,6 +104,8 @@ class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
     form: str = ""
     #: The file of the user's that has the bytes; if empty, they are beside the card.
     path: str = ""
+    #: How often the memory was moved to other files.
+    moves: int = 0
     is_removed: bool = False
 
 
@@ -128,7 +135,7 @@ class Card:
         except BaseException:
             os.close(self._file)
             raise
-        self._numbers = memoryview(self._map)[:16].cast("Q")
+        self._numbers = memoryview(self._map)[:24].cast("Q")
 
     def close(self) -> None:
         """Let go of it, and of all locks; other threads that use it are told."""
@@ -176,20 +183,44 @@ class Card:
             time.sleep(0.00001 * look)
         raise DataProblem("D206", "a card of shared memory is damaged", hint="remove the resource, and make it anew")
 
-    def change(self, how: Callable[[Sheet], Sheet], *, is_alone: bool = False) -> Sheet:
+    def change(self, how: Callable[[Sheet], Sheet], *, is_alone: bool = False, epoch: int | None = None) -> Sheet:
         """Change it, so that nobody ever sees anything but the old sheet or the new one.
 
-        Who has taken all of the data is alone with the card, too, and need not wait for others that change it.
+        Who has taken all of the data is alone with the card, too, and need not wait for others that change it. With an
+        epoch, raise `Fenced` if a later one is on the card.
         """
         with self._changing:
             self._go_on()
-            if is_alone:
+            if is_alone and epoch is None:
                 return self._replace(how)
             take_first_byte(self._file)
             try:
+                if epoch is not None and epoch < self._numbers[2]:
+                    message = f"the others share `{self.sheet().resource}` in an epoch that this process is not in"
+                    raise Fenced("D203", message)
                 return self._replace(how)
             finally:
                 give_first_byte(self._file)
+
+    @property
+    def epoch(self) -> int:
+        """The last epoch that `fence` has told it of."""
+        return self._numbers[2]
+
+    def fence(self, epoch: int) -> None:
+        """Let nobody make a version who has not heard of an epoch; who is making one just now is waited for."""
+        with self._changing:
+            self._go_on()
+            if self._numbers[2] < epoch:
+                take_first_byte(self._file)
+                self._numbers[2] = max(self._numbers[2], epoch)
+                give_first_byte(self._file)
+
+    def forget_epoch(self) -> None:
+        """Forget the epoch of an earlier run, of which nobody is there any more."""
+        with self._changing:
+            self._go_on()
+            self._numbers[2] = 0
 
     def _replace(self, how: Callable[[Sheet], Sheet]) -> Sheet:
         old = self.sheet()
@@ -306,4 +337,4 @@ def _closed() -> Misuse:
     return Misuse("D103", "this memory was let go of")
 
 
-__all__ = ["MAX_PIECES", "ROOM_BYTES", "TO_THE_END", "Card", "Redo", "Sheet", "too_many_pieces"]
+__all__ = ["MAX_PIECES", "ROOM_BYTES", "TO_THE_END", "Card", "Fenced", "Redo", "Sheet", "too_many_pieces"]

@@ -74,7 +74,7 @@ class Drafting(Writing):
         card.note(b"".join([data for _, data in pieces]))
         runs = tuple([(first, first + len(data)) for first, data in pieces])
         entry = Redo(0, self._taken.end, self.end, version, self._form, runs, self.origin)
-        card.change(lambda sheet: noted(sheet, entry), is_alone=True)
+        card.change(lambda sheet: noted(sheet, entry), is_alone=True, epoch=self._heard())
         for first, data in pieces:
             memory.put(first, data)
         finish(card, memory, entry, is_alone=True)
@@ -85,7 +85,7 @@ class Drafting(Writing):
         is_heavy, is_much = self._is_whole and HEAVY * size > self.end, size > MUCH_BYTES
         self._notes.write(self._draft, runs, is_dropped=is_much)
         entry = Redo(self.start, self._taken.end, self.end, version, self._form, origin=self.origin)
-        card.change(lambda sheet: noted(sheet, entry), is_alone=is_alone)
+        card.change(lambda sheet: noted(sheet, entry), is_alone=is_alone, epoch=self._heard())
         if is_much:
             repeat(card, self._memory, self._notes, entry)
         else:

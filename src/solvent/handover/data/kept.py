@@ -55,6 +55,17 @@ def is_only_kept(sheet: Sheet) -> bool:
     return bool(sheet.kept) and sheet.kept[-1].end != sheet.size and version_of(sheet.extents) == UNDER_WAY
 
 
+def restored(sheet: Sheet) -> Extents:
+    """Give what each stretch is, or can be made again where somebody writes, or did when it died."""
+    if not sheet.kept or sheet.kept[-1].end != sheet.size:
+        return sheet.extents
+    return tuple(
+        piece
+        for one in sheet.extents
+        for piece in (part(sheet.kept, one.start, one.end) if one.version == UNDER_WAY else (one,))
+    )
+
+
 def newest(sheet: Sheet) -> int | None:
     """Give the newest version that can be had."""
     versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version >= 0}
@@ -123,4 +134,4 @@ def _mark(card: Card, start: int, end: int, version: int, origin: Origin = UNKNO
     card.change(lambda sheet: stamped(sheet, start, end, version, origin))
 
 
-__all__ = ["can_have", "is_only_kept", "keep", "newest", "put_back", "restore", "stamped"]
+__all__ = ["can_have", "is_only_kept", "keep", "newest", "put_back", "restore", "restored", "stamped"]

@@ -88,10 +88,12 @@ def _stretch(offer: Offer) -> tuple[int, int]:
     return offer.offset, offer.offset + (offer.length or offer.size)
 
 
-def take(line: Line, offer: Offer, room: Callable[[Where], Region]) -> None:
-    """Take what is offered, and say so, or why not."""
+def take(line: Line, offer: Offer, room: Callable[[Where], Region], is_current: Callable[[int], bool]) -> None:
+    """Take what is offered, and say so, or why not: who offers it may not have heard that the others went on."""
     line.wait_at_most(min(offer.max_seconds, _MAX_TAKE_SECONDS))
     try:
+        if not is_current(offer.epoch):
+            raise DataProblem("D203", f"`{offer.resource}` is in another epoch than {offer.epoch} here")
         writing, wanted = _begun(offer, room)
     except SolventError as error:
         line.say_lack(Lack(error.code, error.message))
@@ -133,6 +135,7 @@ def _begun(offer: Offer, room: Callable[[Where], Region]) -> tuple[Writing | Non
         return None, _NOTHING
     try:
         writing.origin = offer.origin
+        writing.epoch = lambda: offer.epoch
         if writing.is_whole and writing.end != offer.size:
             writing.resize(offer.size)
         if writing.is_whole and writing.form != offer.form:

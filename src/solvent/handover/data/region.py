@@ -28,7 +28,7 @@ from solvent.handover.data.card import MAX_PIECES, TO_THE_END, Card, Sheet, too_
 from solvent.handover.data.draft import can_draft
 from solvent.handover.data.drafting import Drafting
 from solvent.handover.data.extents import UNDER_WAY, VOID, Extent, first_other, part, version_of
-from solvent.handover.data.kept import can_have, is_only_kept, keep, newest, put_back, restore, stamped
+from solvent.handover.data.kept import can_have, is_only_kept, keep, newest, put_back, restore, restored, stamped
 from solvent.handover.data.memory import Memory
 from solvent.handover.data.redo import Notes, finish, repeat
 from solvent.handover.data.writing import Taken, Writing, give_room_back
@@ -46,13 +46,14 @@ class Region:
 
     def __init__(self, card: Card, *, folder: Path, stem: str) -> None:
         sheet = card.sheet()
-        own = folder / f"{stem}.data"
+        name = name_of(stem, sheet)
+        own = folder / f"{name}.data"
         self.resource = sheet.resource
         self.birth = sheet.birth
         self._card = card
         self._memory = Memory(Path(sheet.path) if sheet.path else own, is_own=not sheet.path)
-        self._kept = folder / f"{stem}.kept"
-        self._notes = Notes(folder, stem)
+        self._kept = folder / f"{name}.kept"
+        self._notes = Notes(folder, name)
         self._path = folder / f"{stem}.card"
         #: What this process writes just now.
         self._written = list[Taken]()
@@ -274,6 +275,55 @@ class Region:
             self._turns.remove((start, end))
             self._card.end_turn(start, end)
 
+    def is_taken(self) -> bool:
+        """Tell whether another process that is alive has some of it to write to."""
+        return self._card.is_taken(0, TO_THE_END)
+
+    def move(self, folder: Path, stem: str) -> None:
+        """Move what is here to files of its own, away from a process that has it to write to and never ends that.
+
+        Whatever that one writes from now on reaches nobody. Whoever calls this has the folder to itself, and knows that
+        no other process may write here. What is torn stays so.
+        """
+        sheet = self._card.change(lambda sheet: sheet)
+        if sheet.path or sheet.redo:
+            raise DataProblem("D203", f"`{self.resource}` is being written by a process that was stopped")
+        is_kept = is_only_kept(sheet)
+        size, row = (sheet.kept[-1].end, sheet.kept) if is_kept else (sheet.size, restored(sheet))
+        moved = replace(
+            sheet, size=size, extents=row, stamps=sheet.stamps + 1, moves=sheet.moves + 1, kept=(), heavy=0, reach=0
+        )
+        name = name_of(stem, moved)
+        for left in folder.glob(f"{name}.*"):
+            # Of who died while it did the same.
+            left.unlink()
+        memory = Memory(folder / f"{name}.data", is_own=True, is_new=True)
+        try:
+            memory.reserve(size)
+            with self._memory.view(0, min(size, sheet.size)) as old, memory.view(0, len(old)) as new:
+                new[:] = old
+            for one in row:
+                if one.version >= 0 and (is_kept or UNDER_WAY in _versions(sheet, one)):
+                    memory.copy_in(self._kept, one.start, one.end)
+        finally:
+            memory.close()
+        card = Card(folder / f"{name}.new", is_new=True)
+        card.begin(moved)
+        card.fence(self._card.epoch)
+        card.close()
+        (folder / f"{name}.new").rename(self._path)
+        self._card.change(lambda sheet: replace(sheet, is_removed=True))
+        for file in (self.path, self._kept, *self._notes.files()):
+            file.unlink(missing_ok=True)
+
+    def fence(self, epoch: int) -> None:
+        """Let nobody make a version here who has not heard of an epoch."""
+        self._card.fence(epoch)
+
+    def forget_epoch(self) -> None:
+        """Forget the epoch of an earlier run, of which nobody is there any more."""
+        self._card.forget_epoch()
+
     def flush(self) -> None:
         """Wait until a file of the user's is on its disk; memory has none."""
         self._memory.flush()
@@ -339,6 +389,15 @@ class Region:
         return DataLost("D202", f"{name} is not here: it is torn, a process died while it wrote", hint=hint)
 
 
+def _versions(sheet: Sheet, stretch: Extent) -> set[int]:
+    return {one.version for one in part(sheet.extents, stretch.start, stretch.end)}
+
+
+def name_of(stem: str, sheet: Sheet) -> str:
+    """Give the name of the files of the bytes; that of the card stays."""
+    return f"{stem}-{sheet.moves}" if sheet.moves else stem
+
+
 def _is_rewritten(sheet: Sheet) -> bool:
     """Tell whether one version after the other changes much: then a copy costs less than a draft.
 
@@ -361,4 +420,4 @@ def stretch_of(sheet: Sheet, offset: int, length: int | None) -> tuple[int, int]
     return offset, end
 
 
-__all__ = ["Region", "stretch_of"]
+__all__ = ["Region", "name_of", "stretch_of"]

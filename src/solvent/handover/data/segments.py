@@ -35,7 +35,7 @@ def make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
 
 
 def _make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
-    for left in folder.glob(f"{stem}.*"):
+    for left in folder.glob(f"{stem}[.-]*"):
         left.unlink()
     own = folder / f"{stem}.data"
     path = Path(sheet.path) if sheet.path else own

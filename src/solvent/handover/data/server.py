@@ -44,8 +44,9 @@ class Server:
         identity: Identity,
         find: Callable[[str], Region | None],
         room: Callable[[Where], Region],
+        is_current: Callable[[int], bool],
     ) -> None:
-        """Hand out what `find` finds, and take what is offered into the memory that `room` gives."""
+        """Hand out what `find` finds, and take what is offered in this epoch into the memory that `room` gives."""
         host, port = address
         try:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -56,6 +57,7 @@ class Server:
         self._identity = identity
         self._find = find
         self._room = room
+        self._is_current = is_current
         self._guard = threading.Lock()
         self._lines = dict[Line, threading.Thread]()
         self._is_closed = False
@@ -110,7 +112,7 @@ class Server:
                     line.wait_at_most(2 * MAX_IDLE_SECONDS)
                     wanted = line.hear_want()
                     if isinstance(wanted, Offer):
-                        take(line, wanted, self._room)
+                        take(line, wanted, self._room, self._is_current)
                     else:
                         self._serve(line, wanted)
         except (Broken, Nonsense):

@@ -20,11 +20,11 @@ import os
 import secrets
 import threading
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from solvent.errors import DataLost, DataProblem, Misuse
+from solvent.errors import DataLost, DataProblem, Misuse, SolventError
 from solvent.handover.data.card import Sheet
 from solvent.handover.data.dialling import Lines, identity_for
 from solvent.handover.data.extents import VOID, part, version_of, whole
@@ -56,7 +56,8 @@ class Store:
 
     All stores of a run give the same `run` and `secret`. `address` is where to listen for other hosts, none for those
     that have none; `told` is what they are told instead of it, as `HOST:PORT`, where that is another one. `folder` is
-    where the processes of this host share memory, if not in `/dev/shm`.
+    where the processes of this host share memory, if not in `/dev/shm`. What others offer is taken if it `is_current`:
+    said in an epoch that counts here.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Store:
         told: str = "",
         folder: Path | None = None,
         max_bytes: int = MAX_BYTES,
+        is_current: Callable[[int], bool] = lambda _: True,
     ) -> None:
         self._max_bytes = max_bytes
         self._token = secrets.token_bytes(16)
@@ -81,7 +83,7 @@ class Store:
         try:
             if address is not None:
                 identity = identity_for(run, secret, self._token)
-                self._server = Server(address, identity, self.region, self._room)
+                self._server = Server(address, identity, self.region, self._room, is_current)
         except BaseException:
             self._folder.leave()
             raise
@@ -246,6 +248,24 @@ class Store:
                 if region is not None:
                     region.remove()
                     self._regions.pop(resource).close()
+
+    def move(self, resource: str) -> None:
+        """Move the memory of a resource away from a process that has it to write to, and is known never to end that.
+
+        Whoever calls this knows that no other process may write there.
+        """
+        with self._guard, self._folder.making():
+            region = self.region(resource)
+            if region is not None and region.is_taken():
+                region.move(self._folder.path, self._folder.stem(resource))
+                self._regions.pop(resource).close()
+
+    def each(self) -> Iterator[Region]:
+        """Give the memory of each resource that is on this host for a look, one after the other."""
+        for name in self.names():
+            with suppress(SolventError, OSError), self.glance(name) as region:
+                if region is not None:
+                    yield region
 
     def let_go(self, resource: str) -> None:
         """Close what this process has open of a resource, unless it is in use; it is opened again when it is needed."""

@@ -93,6 +93,8 @@ class Offer(Message, frozen=True, gc=False):
     runs: tuple[tuple[int, int], ...] | None
     #: How long whoever gives it waits for an answer.
     max_seconds: float
+    #: The last epoch that whoever gives it has heard of.
+    epoch: int = 0
 
 
 class Lack(Message, frozen=True, gc=False):

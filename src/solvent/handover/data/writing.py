@@ -74,6 +74,8 @@ class Writing:
         self.version = version
         #: Where the version comes from, for whoever wants to know it later.
         self.origin = UNKNOWN
+        #: The last epoch that its process has heard of, where that matters.
+        self.epoch: Callable[[], int] | None = None
         self.is_over = False
         #: The runs of bytes that were changed, when it is over; none if that is not known.
         self.changes: list[tuple[int, int]] | None = None
@@ -146,7 +148,10 @@ class Writing:
         self.start = place
 
     def commit(self, version: int | None = None) -> None:
-        """Make a version of it: the one that was said at the beginning, or another."""
+        """Make a version of it: the one that was said at the beginning, or another.
+
+        Raises `Fenced` if a later epoch than `epoch` gives is on the card: it can be tried again.
+        """
         ended = self._ended(version)
         self._withdraw()
         self._mark(ended)
@@ -157,7 +162,7 @@ class Writing:
         if not self.is_over:
             self._withdraw()
             try:
-                if self._kept is not None and self._on_begin is None:
+                if self._kept is not None and self._on_begin is None and not self._card.sheet().is_removed:
                     put_back(self._card, self._memory, self._kept, self.start, self.end)
             finally:
                 self._over()
@@ -205,7 +210,11 @@ class Writing:
             marked = stamped(sheet, self.start, self.end, version, self.origin)
             return marked if form is None else replace(marked, form=form)
 
-        self._card.change(done, is_alone=self._is_whole)
+        self._card.change(done, is_alone=self._is_whole, epoch=self._heard())
+
+    def _heard(self) -> int | None:
+        """Give the last epoch that its process has heard of, if that matters."""
+        return None if self.epoch is None else self.epoch()
 
     def _mapped(self) -> memoryview:
         """Map the bytes."""
