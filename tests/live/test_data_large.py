@@ -59,6 +59,8 @@ class _Watch:
         self._place = machines
         self._numbers = numbers
         self._ended = threading.Event()
+        # A child begins with the memory of the process that made it, which may have run thousands of tests.
+        self._inherited = _own_bytes(os.getpid())
         self.own = 0
         self.shared = 0
         self._thread = threading.Thread(target=self._look, daemon=True)
@@ -66,7 +68,7 @@ class _Watch:
 
     def _look(self) -> None:
         while not self._ended.wait(0.02):
-            self.own = max(self.own, *(_own_bytes(number) for number in self._numbers))
+            self.own = max(self.own, *(_own_bytes(number) - self._inherited for number in self._numbers))
             self.shared = max(self.shared, _shared_bytes(self._place))
 
     def end(self) -> None:

@@ -51,6 +51,8 @@ OPERATORS = {
 
 MAX_MOLECULES = 14
 """How many molecules one solution may hold; permutations of more take too long."""
+MAX_PARTS = 3_000
+"""How many parts the molecules of a solution may have: where these double in each reaction they are few, but large."""
 MAX_ORDERS = 120
 """In how many orders one rest may enter a list."""
 
@@ -116,6 +118,8 @@ def search(solution: Solution, *, max_states: int = 300) -> Outcomes:
             raise TooMany
         found.states[key] = state
         after, fails = oracle.reactions(state)
+        if any(_has_too_many_parts(one) for one in after):
+            raise TooMany
         found.followers[key] = {state_key(one) for one in after}
         left += after
         if fails:
@@ -124,6 +128,21 @@ def search(solution: Solution, *, max_states: int = 300) -> Outcomes:
             found.finals[key] = state
     found.has_orders = oracle.has_orders
     return found
+
+
+def _has_too_many_parts(solution: Solution) -> bool:
+    left: list[Molecule] = [solution]
+    count = 0
+    while left:
+        molecule = left.pop()
+        count += 1
+        if count > MAX_PARTS:
+            return True
+        if isinstance(molecule, Solution | tuple):
+            left += molecule
+        elif type(molecule) is Endless:
+            left.append(molecule.molecule)
+    return False
 
 
 def can_fail(solution: Solution) -> bool:

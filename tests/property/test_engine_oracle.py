@@ -83,6 +83,7 @@ def test_each_step_is_a_reaction_the_oracle_knows(text: str, seed: int | None) -
 
 @examples(50)
 @given(programs(), st.integers(0, 6))
+@example("let rone = inject x with x in\n<rone, 1^inf>", 0)
 def test_a_limit_stops_in_a_state_that_can_be_resumed(text: str, max_reactions: int) -> None:
     """A run stopped by its limit stands in a reachable state, and goes on from there to a final one."""
     outcomes = outcomes_of(text)

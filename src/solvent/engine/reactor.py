@@ -318,22 +318,26 @@ class Reactor(Reacting):
             self._settle_rule(solution, store, molecule)
             return
         cell = store.add(molecule)
-        self._placed = self._turn
-        for entry in store.entries_for(inner):
-            if not entry.cell.alive:
-                continue
-            find = entry.find or entry.prepare(store, self.scan, solution)
-            match = None
-            while entry.cell.alive:
-                # It is never used up, so a search that ends with its first match begins anew.
-                match = find(inner) if entry.consumes else next(find(inner), None)
-                if match is None:
-                    break
-                self._react(entry, match, inner, solution, store)
-                if not entry.one_shot and not took_any(entry, match):
-                    store.delete(cell)
-                    solution.fresh.append(molecule)
-                    return
+        try:
+            for entry in store.entries_for(inner):
+                if not entry.cell.alive:
+                    continue
+                find = entry.find or entry.prepare(store, self.scan, solution)
+                match = None
+                while entry.cell.alive:
+                    # It is never used up, so a search that ends with its first match begins anew.
+                    match = find(inner) if entry.consumes else next(find(inner), None)
+                    if match is None:
+                        break
+                    self._react(entry, match, inner, solution, store)
+                    if not entry.one_shot and not took_any(entry, match):
+                        store.delete(cell)
+                        solution.fresh.append(molecule)
+                        return
+        except BaseException:
+            # The molecule has not met everything yet, so it must come in again.
+            store.delete(cell)
+            raise
 
     def _settle_rule(self, solution: Solution, store: Store, molecule: Rule | Endless) -> None:
         """Register a rule, and let it react with what has settled before it came."""

@@ -6,9 +6,10 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from solvent.lang.molecule import Endless, List
+from solvent.lang.molecule import Endless, List, sub_solutions
 from solvent.lang.printer import print_molecule
 from solvent.lang.solution import Solution
+from solvent.runs.replay_index.sheet import MAX_TEXT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,11 +38,17 @@ def written(molecule: Any) -> str:
     if kind is List:
         return f"{'list' if len(molecule) == 1 else ''}({', '.join(map(written, molecule))})"
     if kind is Solution:
-        return f"<{', '.join(sorted(map(written, molecule)))}>"
+        return f"<{', '.join(sorted(map(_kept, molecule)))}>"
     if kind is Endless:
         inner = written(molecule.molecule)
         return f"({inner})^inf" if type(molecule.molecule) is tuple else f"{inner}^inf"
     return print_molecule(molecule)
+
+
+def _kept(molecule: Any) -> str:
+    """Write a molecule as far as a film keeps it: what holds no solution is cut."""
+    text = written(molecule)
+    return text[:MAX_TEXT] if next(iter(sub_solutions(molecule)), None) is None else text
 
 
 __all__ = ["filmed", "written"]

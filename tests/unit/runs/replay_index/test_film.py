@@ -45,6 +45,7 @@ def film(solution: Solution, path: Path, seed: int) -> list[str]:
 
 
 @given(programs(), st.integers(0, 10**6))
+@example("let rone = replace x by ((x : x) : x) in\nlet rtwo = replace y::int by  in\n<rone, rtwo>", 77)
 @example("let rone = replace x by  in\n<rone, 1, 1^inf>", 18)
 @example("let rone = replace-one x, x, y by  in\n<1, rone, rone, 1>", 0)
 @example("let rone = replace x, x, (?w0) by w0 in\n<list(<>), rone, 1, 1>", 0)
