@@ -55,7 +55,8 @@ class Peers:
 
     def on_host(self, host: str) -> list[Home]:
         """Give all of a host that take part."""
-        return [home for node, home in list(self._homes.items()) if home.host == host and node in self._present]
+        # A list of items is not made in one step: each item is an object, and collecting garbage lets others run.
+        return [home for node, home in self._homes.copy().items() if home.host == host and node in self._present]
 
     def forgotten(self, here: str, is_dead: Callable[[NodeId], bool]) -> list[NodeId]:
         """Forget who has left, but not at once: what it said last may still be on its way. Give who is forgotten.
@@ -63,7 +64,7 @@ class Peers:
         A repair may count on it again as long as it is there; what is forgotten never comes back.
         """
         now, away = time.monotonic(), list[NodeId]()
-        for one, since in list(self._gone.items()):
+        for one, since in self._gone.copy().items():
             home = self._homes.get(one)
             if home is not None and home.host == here:
                 is_away = since < now - _GONE_SECONDS and is_dead(one)

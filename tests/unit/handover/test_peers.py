@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from solvent.handover import peers
@@ -44,3 +46,18 @@ def test_who_may_still_be_there_is_not_forgotten(known: Peers, monkeypatch: pyte
     assert known.forgotten("here", lambda _: False) == []
     known.arrive(NodeId(0), HERE)
     assert known.forgotten("here", lambda _: True) == []
+
+
+def test_another_thread_may_meet_one_meanwhile(known: Peers) -> None:
+    """A process that is met while those of a host are listed disturbs nothing: other threads run amid a collection."""
+    for number in range(10, 5_010):
+        known.arrive(NodeId(number), HERE)
+    numbers = iter(range(10_000, 10**6))
+    before = gc.get_threshold()
+    gc.callbacks.append(lambda *_: known.meet(NodeId(next(numbers)), THERE))
+    gc.set_threshold(1)
+    try:
+        assert len(known.on_host("here")) == 5_002
+    finally:
+        gc.callbacks.pop()
+        gc.set_threshold(*before)
