@@ -99,7 +99,11 @@ def test_without_copies_it_is_told_that_an_older_version_may_have_come_back(
     place: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each handle that was there when a host was lost with the last version is told, once."""
-    with place.space("one") as space, space.handle("counter", size=SIZE) as handle, space.handle("counter") as other:
+    with (
+        place.space("one") as space,
+        space.handle("counter", size=SIZE, copies=1) as handle,
+        space.handle("counter") as other,
+    ):
         count(handle)
         place.serve("three", join=space.address)
         _dies_after(place, space.address, 3)

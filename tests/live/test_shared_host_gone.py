@@ -1,4 +1,4 @@
-"""A host that had the only version of some data is gone: the data is lost, and every later claim says so."""
+"""A host is gone: by default another one has its data; where there was one copy, every later claim says it is lost."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SIZE = 100
 
 
 def _writer(place: Scene, *, is_released: bool = True, size: int | None = SIZE, **options: Any) -> tuple[Child, str]:
-    """Start the only process of the host `two`; it writes `m` and releases it, or dies before that."""
+    """Start the only process of the host `two`; it writes `m`, without copies, and releases it, or dies before that."""
 
     def work(say: Callable[[str], None]) -> None:
-        with place.space("two", **options) as space, space.handle("m", size=size) as handle:
+        with place.space("two", **options) as space, space.handle("m", size=size, copies=1) as handle:
             view = handle.acquire(timeout=MAX_SECONDS)
             view[:8] = b"released"[: len(view)]
             if is_released:
@@ -39,6 +39,30 @@ def _kill_host(place: Scene, *children: Child) -> None:
     for child in children:
         child.kill()
     place.remove("two")
+
+
+@pytest.mark.parametrize("is_part", [False, True], ids=["all", "a part"])
+def test_released_data_is_on_another_host_by_default(place: Scene, *, is_part: bool) -> None:
+    """A host that used some data alone is lost: what it released, of all or of a part, is what others get."""
+    start = 40 if is_part else 0
+
+    def work(say: Callable[[str], None]) -> None:
+        with place.space("two", join=space.address) as mine, mine.handle("m", size=SIZE) as handle:
+            handle.acquire(timeout=MAX_SECONDS)
+            handle.release()
+            handle.acquire(offset=start, length=SIZE - start, timeout=MAX_SECONDS)[:8] = b"released"
+            handle.release()
+            say("done")
+            time.sleep(MAX_SECONDS)
+
+    with place.space("one") as space:
+        place.serve("three", join=space.address)
+        child = place.start(work)
+        assert child.hear() == "done"
+        _kill_host(place, child)
+        with space.handle("m") as handle:
+            content = bytes(handle.acquire(timeout=MAX_SECONDS))
+        assert content == bytes(start) + b"released" + bytes(SIZE - start - 8)
 
 
 @pytest.mark.parametrize(

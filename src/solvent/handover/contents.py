@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from solvent.handover.data.card import Sheet
 
 
+USUAL_COPIES = 2
 MAX_COPIES = 16
 
 
@@ -121,10 +122,10 @@ def _path_from(file: str | PathLike[str]) -> Path:
 
 
 def with_copies(contents: Contents, given: Any, *, keep_last: Any) -> Contents:
-    """Read and check whether the last version is kept, and how many hosts are to have each; add that."""
+    """Read and check whether the last version is kept, and how many hosts are to have each: two, if nothing is said."""
     if not isinstance(keep_last, bool):
         raise Misuse("S102", f"{keep_last!r} does not say whether to keep the last version", hint="give True or False")
-    copies = _number(given)
+    copies = (1 if contents.path is not None or not keep_last else USUAL_COPIES) if given is None else _number(given)
     if copies is None or not 1 <= copies <= MAX_COPIES:
         raise Misuse("S102", f"{given!r} is no number of copies", hint=f"say on how many hosts: 1 to {MAX_COPIES}")
     if copies > 1 and (contents.path is not None or not keep_last):

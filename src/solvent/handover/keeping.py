@@ -234,7 +234,7 @@ class Keeping:
         if gone is not None and gone.code == "S205":
             return gone
         hint = "`acquire(anew=True)` of the whole makes it anew; `keep_last=True` lets data survive its writer"
-        hint += ", and `copies=2` the loss of a host"
+        hint += ", and copies on other hosts the loss of one (`copies`)"
         why = self._torn() or ("nobody who is left has a version of it" if gone is None else gone.message)
         return DataLost("S205", f"the data of `{self._name}` is lost: {why}", hint=hint)
 

@@ -110,7 +110,7 @@ class BlockingSpace(_Inside):
         array: tuple[Any, Any] | None = None,
         file: str | PathLike[str] | None = None,
         keep_last: bool = True,
-        copies: int = 1,
+        copies: int | None = None,
         mode: Mode = "write",
         offset: int = 0,
         length: int | None = None,
@@ -147,7 +147,7 @@ class Space(_Inside):
         array: tuple[Any, Any] | None = None,
         file: str | PathLike[str] | None = None,
         keep_last: bool = True,
-        copies: int = 1,
+        copies: int | None = None,
         mode: Mode = "write",
         offset: int = 0,
         length: int | None = None,
@@ -167,7 +167,8 @@ class Space(_Inside):
 
         - `keep_last`: keep the last released version while the next one is written, so that it survives a process that
           dies meanwhile. Without it, that data may be lost.
-        - `copies`: how many hosts keep each released version; a release waits for them, as far as there are so many.
+        - `copies`: how many hosts keep each released version; a release waits for them, as far as there are so many. By
+          default two; of a file, or without `keep_last`, one.
         - `mode`, `offset`, `length`: what `acquire` and `request` claim where nothing else is said.
         - `timeout`: how many seconds to wait to take part and to acquire, where nothing else is said; for ever by
           default.

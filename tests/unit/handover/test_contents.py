@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +12,9 @@ from solvent.errors import Misuse
 from solvent.handover.contents import NOTHING, contents_from, seconds_from, shape_of_part, with_copies
 from solvent.handover.data.arrays import resized_form, told_by
 from solvent.handover.data.card import Sheet
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _read(**given: Any) -> Any:
@@ -134,3 +137,12 @@ def test_whether_the_last_version_is_kept_is_yes_or_no(given: object) -> None:
     with pytest.raises(Misuse) as caught:
         with_copies(NOTHING, 1, keep_last=given)
     assert (caught.value.code, "True or False" in caught.value.hint) == ("S102", True)
+
+
+def test_versions_are_on_two_hosts_unless_something_else_is_said(tmp_path: Path) -> None:
+    """A file, and data whose last version is not kept, is on one."""
+    own = tmp_path / "own.bin"
+    assert with_copies(_read(size=8), None, keep_last=True).copies == 2
+    assert with_copies(_read(size=8), 1, keep_last=True).copies == 1
+    assert with_copies(_read(size=8), None, keep_last=False).copies == 1
+    assert with_copies(_read(file=own), None, keep_last=True).copies == 1
