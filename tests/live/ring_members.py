@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import signal
+import socket
 import sys
 import time
 import traceback
@@ -217,10 +218,9 @@ class _Member:
 
     async def do_break(self, ring: Any, _: str) -> None:
         """Break all connections, as a bad network would."""
-        transport = ring._node._transport
-        for way in transport._ways.values():
-            if way._connection is not None and way._connection._transport is not None:
-                way._connection._transport.abort()
+        for way in ring._node.host._board._ways.values():
+            if way._line is not None:
+                way._line.shutdown(socket.SHUT_RDWR)
 
     async def do_leave(self, ring: Any, _: str) -> None:
         """Be a member no longer."""

@@ -104,6 +104,12 @@ class Send(Value, frozen=True, gc=False):
     message: Any
 
 
+class Cheap(Value, frozen=True, gc=False):
+    """Send it as `Send(to, Cheap(message))` where the message may be lost; it arrives as any other."""
+
+    message: Any
+
+
 class SetTimer(Value, frozen=True, gc=False):
     """Fire once after so many ticks; a timer of the same name that is running starts anew."""
 
@@ -199,6 +205,7 @@ __all__ = [
     "Answered",
     "Ask",
     "CancelTimer",
+    "Cheap",
     "Choose",
     "Chosen",
     "Configured",

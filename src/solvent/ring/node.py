@@ -1,20 +1,22 @@
-"""The node behind a ring: the machine in its link, on TCP, with its journal; and what becomes of its reports."""
+"""The node behind a ring: the machine in its host, with its journal; and what becomes of its reports."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse, NodeProblem, RingProblem, SolventError
-from solvent.net import Codec, Host, Identity, PeerFault, TcpTransport, address_from_text, text_from_address
+from solvent.net import Codec, Identity, PeerFault, address_from_text, text_from_address
+from solvent.net.direct import DirectHost
 from solvent.net.handshake import FORGETFUL
-from solvent.protocols.link import Linked, LinkFault, LinkState
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group import group_node
 from solvent.protocols.token.group.messages import (
     Confirmed,
     Delivered,
+    GroupMessage,
     Left,
     Locked,
     LockLost,
@@ -29,7 +31,7 @@ from solvent.protocols.token.node import TokenConfig
 from solvent.ring.data import unpacked
 from solvent.ring.hearing import Heard, RingMessage
 from solvent.ring.locking import Queue
-from solvent.ring.opening import PROTOCOL, WIRE, births_of, find_members, forgotten, meet_most, memory
+from solvent.ring.opening import PROTOCOL, births_of, find_members, forgotten, meet_most, memory
 from solvent.ring.saying import Said
 from solvent.ring.standstill import Standstill
 
@@ -39,11 +41,9 @@ if TYPE_CHECKING:
     from solvent.net import Address, Journal
     from solvent.ring.place import RingPlace
 
-ACK_AFTER_MS = 50
-"""A token's acknowledgement may wait for what goes back anyway; the link sends again after `RESEND_AFTER_MS`."""
-RESEND_AFTER_MS = 200
 MAX_ROW = 64
 _POLL_SECONDS = 0.005
+_MAX_CLOSE_SECONDS = 1.0
 _MEMBERS_NEVER_LOST = 2
 """Of so few members no node can be left behind: the others are not most."""
 
@@ -53,8 +53,8 @@ class RingNode:
 
     def __init__(self, place: RingPlace, watch: Callable[[Any], None] | None) -> None:
         self.place = place
-        self._standstill = Standstill(self.ask_at_once, place.patience, self._can_be_lost)
-        self.queue = Queue(self.ask_at_once, self._standstill)
+        self._standstill = Standstill(self.ask, place.patience, self._can_be_lost)
+        self.queue = Queue(self.ask, self._standstill)
         self.said = Said(self.ask)
         self.heard = Heard(place.kept)
         #: Set when the node is in the ring, and when it is a member no longer; both when it is over.
@@ -65,9 +65,10 @@ class RingNode:
         self.moves_count = 0
         self.fault: BaseException | None = None
         self._watch = watch or (lambda _: None)
-        self._host: Host[Any] | None = None
-        self._transport: TcpTransport | None = None
-        self._waiting: asyncio.Task[None] | None = None
+        self._host: DirectHost[GroupState] | None = None
+        #: Where others were at first, and how often each was looked for.
+        self._known: dict[NodeId, Address] = {}
+        self._sought = Counter[NodeId]()
         self._removed = dict[int, list[asyncio.Future[None]]]()
 
     # ------------------------------------------------------------------------------------- coming and going
@@ -78,49 +79,44 @@ class RingNode:
         try:
             await self._start(journal, birth)
         except BaseException:
-            if journal is not None:
+            if self._host is not None:
+                await self.close()
+            elif journal is not None:
                 journal.close()
             raise
 
     async def _start(self, journal: Journal | None, birth: str) -> None:
         place = self.place
         where = "" if place.address is None else text_from_address(place.address)
-        identity = Identity(place.node, PROTOCOL, place.name, place.secret, birth, where)
-        is_first = journal is None or not journal.life
+        life = 0 if journal is None else journal.life
+        identity = Identity(place.node, PROTOCOL, place.name, place.secret, birth, where, life)
         contacts = await find_members(identity, place.contacts)
-        if place.contacts and not contacts and is_first:
+        if place.contacts and not contacts and not life:
             raise NodeProblem("N130", f"nobody answers at {', '.join(map(text_from_address, place.contacts))}")
-        known = contacts or dict(place.members)
-        host, port = place.listen
-        transport = TcpTransport(
-            identity, Codec(WIRE), host=host, port=port, peers=known, find=self._find, births=births_of(journal)
+        self._known = contacts or dict(place.members)
+        host = DirectHost[GroupState](
+            None,
+            identity,
+            Codec(GroupMessage),
+            listen=place.listen,
+            application=self,
+            find=self._find,
+            journal=journal,
+            births=births_of(journal),
+            on_end=self._on_end,
         )
-        machine = Linked(
-            group_node(GroupConfig(place.node)),
-            me=place.node,
-            peers=place.members,
-            ack_after=ACK_AFTER_MS,
-            resend_after=RESEND_AFTER_MS,
-        )
-
-        async def before() -> None:
-            # Now that the node listens, it knows where.
-            machine.inner = group_node(self._config(tuple(contacts)))
-            if is_first and len(place.members) > 1:
-                await meet_most(identity, dict(place.members), self._watch)
-
-        self._transport = transport
-        self._host = Host(machine, transport, application=self, journal=journal, is_prompt=True)
-        await self._host.start(before)
+        host.attach(asyncio.get_running_loop())
+        self._host = host
+        if not life and len(place.members) > 1:
+            await meet_most(identity, dict(place.members), self._watch)
+        # Now that the node listens, it knows where.
+        host.start(group_node(self._config(tuple(contacts))))
+        if life:
+            host.greet(self._members())
         self._standstill.start()
-        self._waiting = asyncio.create_task(self._wait())
-        if contacts and is_first:
-            try:
-                await self.is_in.wait()
-                self.check()
-            except BaseException:
-                await self.close()
-                raise
+        if contacts and not life:
+            await self.is_in.wait()
+            self.check()
 
     def _config(self, contacts: tuple[NodeId, ...]) -> GroupConfig:
         place = self.place
@@ -141,16 +137,12 @@ class RingNode:
             ),
         )
 
-    async def _wait(self) -> None:
-        """Wait until the node is over, and let all know who wait for something of it."""
-        fault: BaseException | None = None
-        try:
-            await self.host.wait()
-        except SolventError as error:
-            fault = error
-        except Exception as error:  # noqa: BLE001 - whoever waits for something of the node gets it
-            fault = RingProblem("N205", f"the node failed: {error!r}")
-            fault.__cause__ = error
+    def _on_end(self, fault: BaseException | None) -> None:
+        """Let all know who wait for something of the node that it is over."""
+        if fault is not None and not isinstance(fault, SolventError):
+            failure = RingProblem("N205", f"the node failed: {fault!r}")
+            failure.__cause__ = fault
+            fault = failure
         self._end(fault)
 
     def _end(self, fault: BaseException | None) -> None:
@@ -171,34 +163,35 @@ class RingNode:
 
     async def retire(self) -> None:
         """Let the others have the token before this node stops for a while."""
-        self.ask_at_once(Retire())
+        self.ask(Retire())
         await self.drain()
 
     async def drain(self) -> None:
         """Wait until the members have taken what was said, and know that this node has taken what they said."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self.place.patience):
-                while self._is_owed():  # noqa: ASYNC110 - the link has no event for it
+                while self.host.is_running and not self.host.settle(self._members()):  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(_POLL_SECONDS)
 
-    def _is_owed(self) -> bool:
-        link: LinkState = self.host.state
-        return bool(link.owing) or any(
-            line.waiting for peer, line in link.lines.items() if peer in self.state.log.members
-        )
+    def _members(self) -> tuple[NodeId, ...]:
+        """Return the other members."""
+        return tuple(node for node in self.state.log.members if node != self.place.node)
 
     async def close(self) -> None:
         """End the node."""
         self.is_closed = True
-        if self._host is not None:
-            await self._host.stop()
-        if self._waiting is not None:
-            await self._waiting
+        host = self._host
+        if host is not None and host.is_running:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_MAX_CLOSE_SECONDS):
+                    while not host.is_flushed:  # noqa: ASYNC110 - nobody tells
+                        await asyncio.sleep(_POLL_SECONDS)
+            host.close()
 
     # --------------------------------------------------------------------------------------------- questions
 
     @property
-    def host(self) -> Host[Any]:
+    def host(self) -> DirectHost[GroupState]:
         """What runs the node."""
         if self._host is None:
             raise Misuse("P345", "the ring has not been entered", hint="write `async with ring.join(...) as node:`")
@@ -207,15 +200,12 @@ class RingNode:
     @property
     def address(self) -> Address:
         """Where the node listens."""
-        _ = self.host
-        assert self._transport is not None
-        return self._transport.address
+        return self.host.address
 
     @property
     def state(self) -> GroupState:
         """What the node knows."""
-        state: GroupState = self.host.state.inner
-        return state
+        return self.host.state
 
     def check(self) -> None:
         """Raise what stopped the node, if it is over."""
@@ -225,12 +215,9 @@ class RingNode:
             raise _left()
 
     def ask(self, request: Any) -> None:
-        """Tell the machine what is wanted."""
-        self.host.request(request)
-
-    def ask_at_once(self, request: Any) -> None:
-        """Tell the machine what is wanted, before anything else."""
-        self.host.request_at_once(request)
+        """Tell the machine what is wanted; nothing, if the node is over."""
+        if self.host.is_running:
+            self.host.request(request)
 
     async def removal(self, node: int) -> None:
         """Wait until a node is a member no longer."""
@@ -243,18 +230,27 @@ class RingNode:
         return len(self.state.log.members) > _MEMBERS_NEVER_LOST
 
     def _find(self, node: NodeId) -> Address | None:
-        """Tell the transport where a node is, if the ring knows."""
+        """Tell the host where to look for a node: where the ring says, where it was at first, where it says itself."""
+        found: list[Address] = []
         with suppress(SolventError):
             state = self.state
             where = state.hellos.get(node) or state.log.members.get(node)
-            return address_from_text(where) if where else None
-        return None
+            if where:
+                found.append(address_from_text(where))
+        found += [one for one in (self._known.get(node), self.host.said_address(node)) if one is not None]
+        places = list(dict.fromkeys(found))
+        self._sought[node] += 1
+        return places[self._sought[node] % len(places)] if places else None
 
     # ----------------------------------------------------------------------------------------------- reports
 
     def answer(self, question: Any) -> Any:
         """Answer nothing; a node of a ring asks nothing."""
         raise NotImplementedError(question)
+
+    def lost(self, peer: NodeId, why: str) -> None:
+        """Hear of no node that is lost: the ring finds out by itself whether its token is."""
+        raise NotImplementedError(peer, why)
 
     def told(self, outcome: Any) -> None:
         """Hear what the node reports."""
@@ -288,31 +284,28 @@ class RingNode:
                 self.is_out.set()
             case PeerFault(_, reason) if reason == f"it refuses: {FORGETFUL}":
                 self._end(forgotten())
-            case LinkFault(_, reason) if "was its journal lost?" in reason:
-                self._end(forgotten())
         self._watch(outcome)
 
     def _on_member(self, node: NodeId, where: str, *, is_member: bool) -> None:
-        transport = self._transport
-        assert transport is not None
         if is_member:
             with suppress(NodeProblem):
-                transport.know(node, *address_from_text(where))
+                self._known[node] = address_from_text(where)
             return
         for removed in self._removed.pop(node, ()):
             if not removed.done():
                 removed.set_result(None)
 
-        def forget() -> None:
-            if node not in self.state.log.members and node != self.place.node:
-                transport.forget(node)
+        def rest() -> None:
+            if self.host.is_running and node not in self.state.log.members and node != self.place.node:
+                self._known.pop(node, None)
+                self.host.rest(node)
 
         # It may still be told what it waits for before it goes.
-        asyncio.get_running_loop().call_later(self.place.patience, forget)
+        asyncio.get_running_loop().call_later(self.place.patience, rest)
 
 
 def _left() -> RingProblem:
     return RingProblem("N202", "the ring was left")
 
 
-__all__ = ["ACK_AFTER_MS", "MAX_ROW", "RESEND_AFTER_MS", "RingNode"]
+__all__ = ["MAX_ROW", "RingNode"]

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from solvent.errors import NodeProblem, RingProblem
 from solvent.net import Journal, PeerFault, Unwelcome, meet, text_from_address
 from solvent.net.handshake import FORGETFUL, Births
-from solvent.protocols.link import record_type, wire_type
 from solvent.protocols.machine import NodeId, Value
-from solvent.protocols.token.group.messages import GroupMessage
 from solvent.protocols.token.group.state import GroupRecord
 
 if TYPE_CHECKING:
@@ -44,8 +42,7 @@ class Met(Value, frozen=True, gc=False, tag=True):
     birth: str
 
 
-WIRE: TypeAlias = wire_type(GroupMessage)  # type: ignore[valid-type]
-RECORDS: TypeAlias = record_type(GroupRecord) | Born | Met  # type: ignore[valid-type]
+RECORDS: TypeAlias = GroupRecord | Born | Met
 
 
 def memory(place: RingPlace) -> tuple[Journal | None, str]:
@@ -147,7 +144,6 @@ def forgotten() -> RingProblem:
 __all__ = [
     "PROTOCOL",
     "RECORDS",
-    "WIRE",
     "Born",
     "Met",
     "births_of",

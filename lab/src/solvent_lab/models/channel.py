@@ -163,7 +163,7 @@ class Turn:
         self.sends.append(Send(peer, message))
 
     def tell(self, event: Event) -> None:
-        """Give the talker an event."""
+        """Step the talker by an event."""
         self.inner, effects = self.machine.step(self.inner, event)
         self.carry_out(effects)
 
@@ -278,7 +278,7 @@ class Turn:
         self.say_taken(peer)
 
     def say_taken(self, peer: NodeId) -> None:
-        """Say how many frames were taken."""
+        """Note that the count is to be said."""
         exchange = self.exchanges[peer]
         assert exchange.source is not None
         self.counts.append(Send(peer, Count(exchange.source, exchange.said, exchange.taken)))

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.link.messages import AllTaken, Cheap, PeerLife
+from solvent.protocols.link.messages import AllTaken, PeerLife
 from solvent.protocols.machine import (
+    Cheap,
     Effects,
     Event,
     Message,

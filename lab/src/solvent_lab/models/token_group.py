@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.protocols.link.messages import Cheap
-from solvent.protocols.machine import Answered, Ask, NodeId, Report, Requested, Send, Value
+from solvent.protocols.machine import Answered, Ask, Cheap, NodeId, Report, Requested, Send, Value
 from solvent.protocols.token.group import GroupConfig, electing, group_node
 from solvent.protocols.token.group.invariants import SAFETY
 from solvent.protocols.token.group.messages import (

@@ -30,7 +30,7 @@ from solvent.net.handshake import Births
 from solvent.net.transport import Complain, Counters, Deliver, PeerFault
 from solvent.protocols import channel
 from solvent.protocols.channel import Session
-from solvent.protocols.machine import NodeId
+from solvent.protocols.machine import Cheap, NodeId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -119,7 +119,7 @@ class Board:
         self.restart: Callable[[NodeId, Callable[[], None]], None] = lambda _, forget: forget()
         self._find = find
         #: Where nodes say that they are; for those that nobody else knows.
-        self._said = dict[NodeId, Address]()
+        self.said = dict[NodeId, Address]()
         self._sessions = dict[NodeId, Session]()
         self._ways = dict[NodeId, Way]()
         #: Those to whom something is to be handed over.
@@ -153,6 +153,11 @@ class Board:
             way = self._way_to(to)
         self.used[to] = way
         waiting = way.session.waiting
+        if type(message) is Cheap:
+            if len(waiting) >= MAX_WAITING:
+                self.counters.messages_dropped += 1
+                return
+            message = message.message
         waiting.append(message)
         if len(waiting) == MAX_WAITING:
             self.complain(PeerFault(f"node {to}", f"{MAX_WAITING} messages wait for it"))
@@ -207,7 +212,7 @@ class Board:
 
     def address_of(self, node: NodeId) -> Address | None:
         """Tell where to look for a node."""
-        return self._find(node) or self._said.get(node)
+        return self._find(node) or self.said.get(node)
 
     def session(self, node: NodeId) -> Session:
         """Return what this node knows of its exchange with another."""
@@ -240,11 +245,31 @@ class Board:
             if node != self.identity.node and node not in self._forgotten:
                 self._way_to(node).greet()
 
+    def settle(self, nodes: Iterable[NodeId]) -> None:
+        """Tell nodes what was taken of them, and ask the same."""
+        for node in nodes:
+            caller, way = self.known.get(node), self._ways.get(node)
+            if caller is not None:
+                self.owing.add(caller)
+            if way is not None:
+                way.ask()
+
+    def is_settled(self, nodes: Iterable[NodeId]) -> bool:
+        """Whether these nodes have taken all that was said to them."""
+        sessions = [self._sessions[node] for node in nodes if node in self._sessions]
+        return not any(session.waiting or session.kept for session in sessions)
+
+    def rest(self, node: NodeId) -> None:
+        """Dial a node no more, until there is something new to say to it, or it is heard of."""
+        way = self._ways.get(node)
+        if way is not None:
+            way.rest()
+
     def on_met(self, node: NodeId, where: str) -> None:
         """Note where a node is, and answer one that came back without waiting for the next attempt to reach it."""
         self.heard[node] = self.now
         with suppress(NodeProblem):
-            self._said[node] = address_from_text(where)
+            self.said[node] = address_from_text(where)
         way = self._ways.get(node)
         if way is not None:
             way.hurry()

@@ -1,4 +1,4 @@
-"""Runs one machine without an event loop: whoever waits works (see `working`).
+"""Runs one machine without an event loop: whoever waits works (see `working`); or within one (`attach`).
 
 Whatever goes wrong in the machine or in the application ends the host, and everybody who waits or wants something gets
 it. What a peer does wrong is dropped and told (`PeerFault`). Ctrl-C interrupts a wait, and never a step (see `shield`).
@@ -15,6 +15,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from solvent.errors import Misuse
+from solvent.net.direct.attached import Attached
 from solvent.net.direct.board import Board
 from solvent.net.direct.shield import SHIELD
 from solvent.net.direct.steps import Steps
@@ -22,6 +23,7 @@ from solvent.net.direct.working import MAX_EVENTS, Working
 from solvent.protocols.machine import Machine, NodeId, Requested, State
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterable
 
     from solvent.net.addresses import Address
@@ -57,7 +59,7 @@ class DirectHost(Generic[State]):
 
     def __init__(
         self,
-        machine: Machine[State],
+        machine: Machine[State] | None,
         identity: Identity,
         codec: Codec,
         *,
@@ -73,7 +75,7 @@ class DirectHost(Generic[State]):
         self._steps = steps = Steps(machine, board, application, journal)
         board.deliver, board.restart = steps.deliver, steps.restart
         board.tell, board.lose = application.told, application.lost
-        self._working = Working(board, steps, self._over)
+        self._working: Working | Attached = Working(board, steps, self._over)
         self._on_end = on_end
         self._journal = journal
         self._has_shield = False
@@ -100,15 +102,38 @@ class DirectHost(Generic[State]):
         """Whether it has been started and is not over."""
         return self._working.is_running
 
-    def start(self) -> None:
-        """Listen, start the machine, and serve others from then on."""
+    @property
+    def is_flushed(self) -> bool:
+        """Whether nothing waits for a connection that is there or is being made."""
+        return self._board.is_flushed()
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Listen, and have an event loop do all the work; to be called in its thread, as all else then.
+
+        Others are shaken hands with from now on, and what they say waits for `start`. Nothing may wait (`wait`), and
+        what goes wrong is told to `on_end` alone.
+        """
+        self._working = working = Attached(self._board, self._steps, self._over, loop)
+        self._open()
+        working.open()
+
+    def start(self, machine: Machine[State] | None = None) -> None:
+        """Listen, start the machine, and serve others from then on.
+
+        The machine may be given here, when it is known where the host listens (`attach`).
+        """
+        self._steps.machine = machine or self._steps.machine
+        if isinstance(self._working, Working):
+            self._open()
+            self._has_shield = SHIELD.install()
+        self._working.start()
+
+    def _open(self) -> None:
         journal = self._journal
         if journal is not None and not journal.is_open:
             journal.open()
         self._board.open(life=0 if journal is None else journal.life)
-        self._has_shield = SHIELD.install()
         _HOSTS.add(self)
-        self._working.start()
 
     def request(self, request: Any, *, is_last: bool = False) -> None:
         """Tell the machine that something is wanted: at once, or behind the step that this thread is in.
@@ -144,6 +169,20 @@ class DirectHost(Generic[State]):
     def greet(self, nodes: Iterable[NodeId]) -> None:
         """Have these nodes hear that this one is there: after a restart, what was said to its former life is lost."""
         self._call(lambda: self._board.greet(nodes))
+
+    def settle(self, nodes: Iterable[NodeId]) -> bool:
+        """Tell these nodes what was taken of them, and ask the same; tell whether they have taken all."""
+        nodes = tuple(nodes)
+        self._call(lambda: self._board.settle(nodes))
+        return self._board.is_settled(nodes)
+
+    def said_address(self, node: NodeId) -> Address | None:
+        """Tell where a node says that it is, if it was met."""
+        return self._board.said.get(node)
+
+    def rest(self, node: NodeId) -> None:
+        """Dial a node no more, until there is something new to say to it, or it is heard of."""
+        self._call(lambda: self._board.rest(node))
 
     def forget(self, node: NodeId) -> None:
         """Have nothing to do with a node any more."""
@@ -211,7 +250,9 @@ def _abandon_all() -> None:
 
 def _close_all() -> None:
     for host in list(_HOSTS):
-        host.close()
+        # The loop of one that is attached is closed by now.
+        with suppress(RuntimeError):
+            host.close()
 
 
 os.register_at_fork(after_in_child=_abandon_all)

@@ -47,7 +47,7 @@ class Steps(Generic[State]):
     """A machine and its effects."""
 
     def __init__(
-        self, machine: Machine[State], board: Board, application: Application, journal: Journal | None = None
+        self, machine: Machine[State] | None, board: Board, application: Application, journal: Journal | None = None
     ) -> None:
         self.state: State | None = None
         self.own = deque[Event]()
@@ -55,7 +55,7 @@ class Steps(Generic[State]):
         self.told = 0
         #: Whose message it last was told something for.
         self.teller: NodeId | None = None
-        self._machine = machine
+        self.machine = machine
         self._step: Callable[[State, Event], Step[State]]
         self._board = board
         self._counters = board.counters
@@ -72,9 +72,10 @@ class Steps(Generic[State]):
         if journal is not None and not journal.is_open:
             journal.open()
         saved, life = (journal.saved, journal.life) if journal is not None else ((), 0)
-        self.state, effects = self._machine.start(saved, life)
+        assert self.machine is not None
+        self.state, effects = self.machine.start(saved, life)
         # Some machines have it from then on only.
-        self._step = self._machine.step
+        self._step = self.machine.step
         self._carry_out(effects)
         self._answer()
 
@@ -100,10 +101,18 @@ class Steps(Generic[State]):
         # Also what waits for the journal: it was said before the machine knew.
         self._say()
         forget()
-        self.take(PeerRestarted(peer))
+        if self.state is None:
+            self.own.append(PeerRestarted(peer))
+        else:
+            self.take(PeerRestarted(peer))
 
     def finish(self) -> None:
-        """End a turn: take what came of itself, write what was saved, send what was said."""
+        """End a turn: take what came of itself, write what was saved, send what was said.
+
+        Before the machine has begun nothing is said, not even what was taken; so others say nothing either.
+        """
+        if self.state is None:
+            return
         if self.own:
             self._take_own()
         if self._journal is not None:

@@ -68,6 +68,7 @@ class Way:
         self.session = session
         #: Whether the other side is to hear of this node, though there may be nothing to say.
         self.is_greeting = False
+        self._is_resting = False
         self._counts = b""
         self._board = board
         self._encode = board.codec.encode
@@ -105,6 +106,7 @@ class Way:
                 self._write(data)
             # Else nothing is left of it: it was too large for a frame.
         if waiting and self.phase is Phase.DOWN:
+            self._is_resting = False
             self.dial()
 
     def _write(self, data: bytes | memoryview) -> bool:
@@ -139,12 +141,13 @@ class Way:
         board = self._board
         if self.phase is not Phase.DOWN or board.clock.is_set(self):
             return
-        address = board.address_of(self.peer)
+        # Where another node has answered by name, the port is next.
+        is_next = self._is_by_name
+        address = self._address if is_next else board.address_of(self.peer)
         if address is None:
             self._pause()
             return
-        # Where another node has answered by name, the port is next.
-        named = None if self._is_by_name and address == self._address else dial_by_name(address, board.address)
+        named = None if is_next else dial_by_name(address, board.address)
         self._address, self._is_by_name = address, named is not None
         try:
             line, is_connected = named or dial(address)
@@ -182,14 +185,22 @@ class Way:
         """Leave a connection to the former life of the other side, which no handshake is under way over."""
         if Phase.RESUMING <= self.phase < Phase.CLOSED:
             self._drop()
-            self._redial_seconds = 0.0
+            self._is_by_name, self._redial_seconds = False, 0.0
 
     def hurry(self) -> None:
         """Dial at once: the other node was heard of."""
-        if self.phase is Phase.DOWN and self._board.clock.is_set(self):
+        if self.phase is Phase.DOWN and (self._is_resting or self._board.clock.is_set(self)):
+            self._is_resting = False
             self._board.clock.stop(self)
             self._redial_seconds = 0.0
             self.dial()
+
+    def rest(self) -> None:
+        """Dial no more, until there is something new to say."""
+        self._is_resting, self._is_by_name = True, False
+        self._board.clock.stop(self)
+        if self.phase is not Phase.CLOSED:
+            self._drop()
 
     # ------------------------------------------------------------------------------------------------- reading
 
@@ -335,6 +346,8 @@ class Way:
             self.dial()
 
     def _is_needed(self) -> bool:
+        if self._is_resting:
+            return False
         session = self.session
         return bool(session.waiting or session.kept) or self.is_greeting or self._board.is_watched(self.peer)
 

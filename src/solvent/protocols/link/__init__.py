@@ -4,7 +4,7 @@ Reading order: `messages`, `line` (one peer), `state`, `linked`, `desk` (a step 
 """
 
 from solvent.protocols.link.linked import Linked
-from solvent.protocols.link.messages import AllTaken, Cheap, Congested, LinkFault, record_type, wire_type
+from solvent.protocols.link.messages import AllTaken, Congested, LinkFault, record_type, wire_type
 from solvent.protocols.link.state import LinkState
 
-__all__ = ["AllTaken", "Cheap", "Congested", "LinkFault", "LinkState", "Linked", "record_type", "wire_type"]
+__all__ = ["AllTaken", "Congested", "LinkFault", "LinkState", "Linked", "record_type", "wire_type"]

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from solvent.protocols.link.line import MAX_WINDOW, Line, acknowledged, enqueued, older, restarted
-from solvent.protocols.link.messages import Ack, AllTaken, Announce, Cheap, Congested, Data, LinkFault, Loose, PeerLife
+from solvent.protocols.link.messages import Ack, AllTaken, Announce, Congested, Data, LinkFault, Loose, PeerLife
 from solvent.protocols.link.state import ACK, MORE, RESEND, Deliver, LinkState, Restart, TellAllTaken
 from solvent.protocols.machine import (
     Ask,
+    Cheap,
     Choose,
     Effect,
     Effects,

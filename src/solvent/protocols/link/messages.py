@@ -53,12 +53,6 @@ class Loose(Message, Generic[Inner], frozen=True, gc=False, array_like=True, tag
 # -------------------------------------------------------------------------- between a link and the machine in it
 
 
-class Cheap(Value, frozen=True, gc=False):
-    """Send it as `Send(to, Cheap(message))` and the link does nothing for it; it arrives as any other message."""
-
-    message: Any
-
-
 class AllTaken(Value, frozen=True, gc=False):
     """Requested of the machine inside: nothing that it sent is under way any more.
 
@@ -104,7 +98,6 @@ __all__ = [
     "Ack",
     "AllTaken",
     "Announce",
-    "Cheap",
     "Congested",
     "Data",
     "LinkFault",

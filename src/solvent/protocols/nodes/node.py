@@ -40,10 +40,11 @@ from solvent.protocols.directory.messages import (
 )
 from solvent.protocols.inertia.detector import ROUND
 from solvent.protocols.inertia.messages import Active, Announce, Awake, Confirm, Passive, Probe, Roused, Sent
-from solvent.protocols.link.messages import AllTaken, Cheap
+from solvent.protocols.link.messages import AllTaken
 from solvent.protocols.machine import (
     Answered,
     Ask,
+    Cheap,
     Choose,
     Chosen,
     Configured,

@@ -18,9 +18,10 @@ from solvent.protocols.capture.vocabulary import (
 from solvent.protocols.directory import Ring, directory_node
 from solvent.protocols.inertia import detector_node
 from solvent.protocols.inertia.messages import NEVER, Awake, Probe
-from solvent.protocols.link import AllTaken, Cheap
+from solvent.protocols.link import AllTaken
 from solvent.protocols.machine import (
     Answered,
+    Cheap,
     Machine,
     NodeId,
     Received,

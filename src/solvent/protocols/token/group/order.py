@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.link.messages import Cheap
-from solvent.protocols.machine import CancelTimer, Configured, Event, NodeId, Received, Report, Send, SetTimer
+from solvent.protocols.machine import CancelTimer, Cheap, Configured, Event, NodeId, Received, Report, Send, SetTimer
 from solvent.protocols.token.group.log import forgotten, started_at, written
 from solvent.protocols.token.group.messages import (
     Append,

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from solvent.protocols.link.messages import Cheap
-from solvent.protocols.machine import NodeId, Received, Requested, Send, TimerFired
+from solvent.protocols.machine import Cheap, NodeId, Received, Requested, Send, TimerFired
 from solvent.protocols.token.group import GroupConfig, group_node
 from solvent.protocols.token.group.messages import Append, Broadcast
 from solvent.protocols.token.group.state import ELECT, PATIENCE

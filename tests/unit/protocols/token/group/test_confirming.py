@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.link.messages import Cheap
-from solvent.protocols.machine import NodeId, Received, Report, Requested, Send, TimerFired
+from solvent.protocols.machine import Cheap, NodeId, Received, Report, Requested, Send, TimerFired
 from solvent.protocols.token.group import GroupConfig, GroupState, group_node
 from solvent.protocols.token.group.messages import Confirm, Confirmed, Epoch, Known, Lock, Passed, Probe
 from solvent.protocols.token.group.state import PATIENCE

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.protocols.link.messages import Cheap
-from solvent.protocols.machine import Machine, NodeId, Received, Report, Requested, Send, TimerFired
+from solvent.protocols.machine import Cheap, Machine, NodeId, Received, Report, Requested, Send, TimerFired
 from solvent.protocols.token.group import GroupConfig, GroupState, group_node
 from solvent.protocols.token.group.invariants import Order
 from solvent.protocols.token.group.log import forgotten
