@@ -339,8 +339,12 @@ def test_lambdas_and_local_functions_run_in_worker_processes() -> None:
     assert list(report.results.values()) == [24], report.failures
 
 
-def test_a_file_with_the_name_of_another_module_runs_in_worker_processes(tmp_path: Path) -> None:
+def test_a_file_with_the_name_of_another_module_runs_in_worker_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Functions of a file whose name is that of a module of the library go to worker processes by value."""
+    # The folder of the file is put there for good, and later tests start processes with it.
+    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "json.py").write_text(
         "from solvent import service, workflow\n"
         "more = service(lambda n: one + n, name='more')\n"
