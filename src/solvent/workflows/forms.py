@@ -79,10 +79,10 @@ def _forms_of(workflow: Workflow, paths: Paths | None) -> Forms:
 
 def _replaceable(workflow: Workflow, alternatives: Iterable[Alternative]) -> frozenset[str]:
     """Return the tasks that alternatives can change, and those that they watch."""
-    known, onward = workflow.by_name, workflow.destinations
     names = {one.name for one in alternatives}
     if not names:
         return frozenset()
+    known, onward = workflow.by_name, workflow.destinations
     woken = [name for name, wakers in workflow.wakers.items() if not names.isdisjoint(wakers)]
     found = {name for one in alternatives for name in one.watched}
     found.update(source for name in woken for source in known[name].sources)

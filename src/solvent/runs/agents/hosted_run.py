@@ -99,9 +99,9 @@ class HostedRun:
         self.missing = frozenset(name for name, own in services.items() if own is None)
         found = tuple(one for one in services.values() if one is not None)
         self.workflow = replace(submitted, services=found)
-        # Its tasks are the same, so that what was found out about them (`cached_property`) holds.
-        vars(self.workflow).update(vars(submitted))
         self._parts, self._where = shards_of(submitted, record)
+        # Its tasks are the same, so that what was found out about them (`cached_property`, forms) holds.
+        vars(self.workflow).update(vars(submitted))
         self._wanted = wanted_of(submitted)
         calls = {task.name: task.service for task in submitted.tasks}
         self._needs = [frozenset(calls[name] for name in part) for part in self._parts]
