@@ -1,8 +1,9 @@
 """How calls spread over agents around a store: `python -m bench.agents.spread`.
 
-Calls that take a while, as tasks of their own and as the items of one task, are made by one agent and by four, each
-with one slot: four must be at least 3.5 times as fast. And calls that take no time, which are not to be passed on: as
-items of one task they must not take longer than as tasks. Each is a ratio of two measurements of this run.
+Calls that take a while, as tasks of their own, as the items of one task and inside sub-workflows, are made by one agent
+and by four, each with one slot: four must be at least 3.5 times as fast. And calls that take no time, which are not to
+be passed on: as items of one task they must not take longer than as tasks. Each is a ratio of two measurements of this
+run.
 """
 
 from __future__ import annotations
@@ -24,14 +25,19 @@ from bench.agents.speed import Solvent
 from bench.options import read_options
 from bench.report import console_for_output
 from solvent import run
-from solvent.workflows.model import Each, Service, Task, Value, Workflow
+from solvent.workflows.model import Each, Input, Service, Task, Value, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_NAP = Service("nap", target="bench.agents.spread:nap")
+NAPS = Workflow(
+    "naps", (Task("each", "nap", (Input("items"),), each=Each("dot", (0,))),), (_NAP,), inputs={"items": []}
+)
 SERVICES = (
-    Service("nap", target="bench.agents.spread:nap"),
+    _NAP,
     Service("nothing", target="bench.agents.spread:nothing"),
+    Service("naps", "workflow", function=NAPS),
 )
 NAP_SECONDS = 0.05
 MIN_TIMES_AS_FAST = 3.5
@@ -62,6 +68,12 @@ def as_items(service: str, calls: int) -> Workflow:
     return Workflow("items", (task,), SERVICES, results=("T0",))
 
 
+def inside(_service: str, calls: int) -> Workflow:
+    """Return a workflow of two sub-workflows, in which the calls are items of a task."""
+    given = tuple(Task(f"S{one}", "naps", (Value(list(range(calls // 2))),)) for one in range(2))
+    return Workflow("inside", given, SERVICES, results=("S0",))
+
+
 FORMS: dict[str, Callable[[str, int], Workflow]] = {"tasks": as_tasks, "items": as_items}
 
 
@@ -86,7 +98,7 @@ def rows(options: argparse.Namespace, stack: ExitStack, folder: Path) -> Iterato
             stack.callback(agents.close)
             # Modules are imported, and caches filled.
             agents.run(as_tasks("nothing", 10))
-        for form, made in FORMS.items():
+        for form, made in {**FORMS, "inside sub-workflows": inside}.items():
             flow = made("nap", options.calls)
             alone, together = (seconds_of(partial(agents.run, flow)) for agents in (one, many))
             yield {

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import solvent
 from solvent.services.current_call import cancelled as is_cancelled
-from solvent.workflows.model import Alternative, Input, Policy, Result, Service, Task, Workflow
+from solvent.workflows.model import Alternative, Each, Input, Policy, Result, Service, Task, Value, Workflow
 
 CALLS = "SOLVENT_TEST_CALLS"
 """The variable that names the file; nothing is written where it is not set, as in the embedded run."""
@@ -149,6 +149,19 @@ WHOLE = Workflow(
     inputs={"n": 1},
 )
 """Three levels deep, and its alternative takes over."""
+_NARROW = Service("narrow", function=timed, policy=Policy(concurrency=2))
+GATHER = Workflow(
+    "gather",
+    (Task("each", "work", (Input("items"),), each=Each("dot", (0,))), Task("sum", "work", (Result("each"),))),
+    (Service("work", function=work),),
+    inputs={"items": []},
+)
+DEEP = Workflow(
+    "deep", (Task("G", "gather", (Input("items"),)),), (Service("gather", "workflow", function=GATHER),),
+    inputs={"items": []},
+)  # fmt: skip
+"""Calls of `GATHER`, two levels deep."""
+NARROWS = Workflow("narrows", tuple(Task(f"N{one}", "narrow", (Value(one),)) for one in range(6)), (_NARROW,))
 SERVICES = (
     Service("work", function=work),
     Service("once", function=work, policy=Policy(max_lost=1)),
@@ -163,7 +176,9 @@ SERVICES = (
     Service("doze", function=doze),
     Service("after", function=after),
     Service("meet", function=meet),
-    Service("narrow", function=timed, policy=Policy(concurrency=2)),
+    _NARROW,
+    Service("deep", "workflow", function=DEEP),
+    Service("narrows", "workflow", function=NARROWS),
     Service("paced", function=timed, policy=Policy(rate=20.0)),
     Service("late", function=doze, policy=Policy(timeout=0.3, retries=1, backoff=0.0)),
 )

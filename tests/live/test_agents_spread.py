@@ -95,6 +95,42 @@ def test_calls_survive_the_death_of(killed: str, back_end: str) -> None:
 
 
 @pytest.mark.parametrize("back_end", BACK_ENDS)
+@pytest.mark.parametrize("killed", ["", "maker", "host"])
+def test_calls_inside_sub_workflows_are_made_at_all_agents(killed: str, back_end: str) -> None:
+    """At any depth; and who dies costs the calls that are out there, and not the sub-workflow."""
+    workflow = Workflow("nested", (Task("T", "deep", (Value(list(range(48))),)),), SERVICES)
+    with running(back_end, workflow) as world:
+        until_spread(world)
+        found = {"": [], "host": [host_of(world)], "maker": [world.members[elsewhere(world)[-1].agent]]}
+        for member in found[killed]:
+            world.kill(member)
+        world.until_over("run")
+        assert world.check("run", workflow) == []
+        assert {one.within for one in elsewhere(world)} == {"T/G"}
+        assert len([one for one in world.journals("run")[0] if isinstance(one, CallStarted) and one.opens]) == 2
+        assert world.again("run") <= len(found[killed]) * 4 * 3
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_the_limit_of_a_service_holds_inside_sub_workflows_too(back_end: str) -> None:
+    """At most two calls run at once, of tasks and of those of sub-workflows at several agents together."""
+    tasks = [*(Task(f"S{one}", "narrows") for one in range(3)), *(Task(f"T{one}", "narrow") for one in range(6))]
+    workflow = Workflow("limits", tuple(tasks), SERVICES)
+    with running(back_end, workflow) as world:
+        world.until_over("run")
+        report = world.report("run", workflow)
+        assert report is not None
+        assert report.succeeded
+        assert (
+            len({one.agent for journal in world.journals("run") for one in journal if isinstance(one, ShardTaken)}) > 1
+        )
+        spans = [report.results[f"T{one}"] for one in range(6)]
+        spans += [span for one in range(3) for span in report.results[f"S{one}"]]
+        assert len(spans) == 24
+        assert max(sum(begun <= at < ended for begun, ended in spans) for at, _ in spans) <= 2
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
 def test_an_agent_that_was_stopped_begins_no_call_that_others_make(back_end: str) -> None:
     """It is taken for dead, and what it was asked for is made again; when it goes on it finds that out first."""
     workflow = items(48)

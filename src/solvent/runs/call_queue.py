@@ -20,11 +20,14 @@ from collections import deque
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from solvent.services.admission import is_limited
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from solvent.runs.calls import CallMaker, OpenCall, Remote
     from solvent.runs.execution import Execution
+    from solvent.runs.nested import Inside
     from solvent.services import Caller
     from solvent.workflows.model import Service
 
@@ -62,10 +65,15 @@ class Place:
         self.need = 0.0
 
 
+def path_of(within: tuple[str, ...], service: str) -> str:
+    """Return the name of a service that is called inside others, for all agents."""
+    return "/".join((*within, service))
+
+
 class Elsewhere(Protocol):
     """Who has calls made at other agents."""
 
-    def holder(self, service: str, /) -> Place | None:
+    def holder(self, service: Service, /) -> Place | None:
         """Return where a service with limits of its own is called now; nothing if that is not known yet."""
 
     def ask(self, call: OpenCall, place: Place, /) -> Remote:
@@ -79,21 +87,25 @@ class _Lane:
     """The calls of one service."""
 
     __slots__ = (
-        "_seen_at", "_tokens", "is_limited", "is_pooled", "may_spread", "most", "needs", "out", "queue", "rate",
-        "service", "spare", "waits_since",
+        "_seen_at", "_tokens", "is_limited", "is_pooled", "may_spread", "most", "names", "needs", "out", "queue",
+        "rate", "service", "spare", "waits_since",
     )  # fmt: skip
 
-    def __init__(self, service: Service, *, needs_worker: bool, jobs: int, may_spread: bool = False) -> None:
+    def __init__(
+        self, service: Service, within: tuple[str, ...] = (), *, needs_worker: bool, jobs: int, may_spread: bool = False
+    ) -> None:
         policy = service.policy
-        self.service = service.name
+        self.service = service
+        #: What an agent must not lack that makes its calls: the outermost service that leads to it, and it itself.
+        self.names = frozenset(((*within, service.name)[0], path_of(within, service.name)))
         #: Whether other agents can make its calls.
         self.may_spread = may_spread
         self.rate = policy.rate
-        self.is_limited = is_limited = policy.concurrency is not None or policy.rate is not None
+        self.is_limited = is_limited(service)
         #: Whether its calls take room from others; not where they may wait for limits of their own, without a worker.
-        self.is_pooled = needs_worker and not is_limited
+        self.is_pooled = needs_worker and not self.is_limited
         most: float = math.inf if policy.concurrency is None else policy.concurrency
-        if needs_worker and is_limited:
+        if needs_worker and self.is_limited:
             most = min(most, jobs) + round(policy.rate or 0)
         if service.kind == "workflow":
             # Each has molecules of its own; those that are open keep the threads busy.
@@ -175,8 +187,8 @@ class CallQueue:
         self._caller = caller
         self._peers = peers
         self._elsewhere = elsewhere
-        #: By the depth of what calls them: those inside wait for none of those around them.
-        self._lanes: dict[tuple[int, str, int], _Lane] = {}
+        #: By the services that lead to them: those inside wait for none of those around them.
+        self._lanes: dict[tuple[tuple[str, ...], str, int], _Lane] = {}
         #: Those of them in which calls wait.
         self._ready: dict[_Lane, None] = {}
         #: The calls that are out: their lanes and places, how many were there when each was noted, and with which
@@ -192,21 +204,25 @@ class CallQueue:
     def wait(self, call: OpenCall) -> None:
         """Let a call wait until there is room for it."""
         instance = call.instance
-        lane = self._lane(instance.services[call.request.service], instance.caller, instance.depth)
+        lane = self._lane(instance.services[call.request.service], instance.caller, instance.inside)
         self._ready[lane] = None
         lane.queue.append(call)
         if lane.waits_since == math.inf:
             lane.waits_since = time.monotonic()
 
-    def _lane(self, service: Service, caller: CallMaker, depth: int = 0) -> _Lane:
-        key = depth, service.name, id(service)
+    def _lane(self, service: Service, caller: CallMaker, inside: Inside | None = None) -> _Lane:
+        within = () if inside is None else inside.services
+        key = within, service.name, id(service)
         lane = self._lanes.get(key)
         if lane is None:
-            # What is called inside a sub-workflow others do not know.
-            may_spread = self._elsewhere is not None and not depth and service.kind != "workflow"
-            needs_worker = caller.needs_worker(service)
-            lane = _Lane(service, needs_worker=needs_worker, jobs=self.here.slots, may_spread=may_spread)
-            self._lanes[key] = lane
+            may_spread = self._elsewhere is not None and service.kind != "workflow"
+            lane = self._lanes[key] = _Lane(
+                service,
+                within,
+                needs_worker=caller.needs_worker(service),
+                jobs=self.here.slots,
+                may_spread=may_spread and (inside is None or inside.may_spread),
+            )
         return lane
 
     def admit(self) -> set[Execution]:
@@ -249,7 +265,9 @@ class CallQueue:
     def _own_place(self, lane: _Lane) -> Place | None:
         """Return where calls of a service are to be made before all, if there is room."""
         if lane.is_limited and lane.may_spread and self._elsewhere is not None:
-            return self._elsewhere.holder(lane.service) if lane.may_begin() else None
+            place = self._elsewhere.holder(lane.service) if lane.may_begin() else None
+            # Who has the limit may have another version of the sub-workflow.
+            return place if place is None or lane.names.isdisjoint(place.lacks) else self.here
         return self.here if self._has_room(lane, self.here) else None
 
     def _peer(self, lane: _Lane) -> Place | None:
@@ -259,7 +277,7 @@ class CallQueue:
         found = [
             one
             for one in self._peers.values()
-            if not one.is_full and lane.service not in one.lacks and self._has_room(lane, one)
+            if not one.is_full and lane.names.isdisjoint(one.lacks) and self._has_room(lane, one)
         ]
         return min(found, key=lambda one: one.pooled / one.slots, default=None)
 
@@ -292,9 +310,9 @@ class CallQueue:
         """Whether further calls can be made here, though none waits."""
         return self.here.pooled < self.here.slots and not any(lane.is_pooled for lane in self._ready)
 
-    def accept(self, call: Any, service: Service) -> bool:
+    def accept(self, call: Any, service: Service, caller: CallMaker) -> bool:
         """Take a call of another agent's shard, if there is room that the calls here do not need."""
-        lane = self._lane(service, self._caller)
+        lane = self._lane(service, caller)
         if lane.is_pooled:
             # Who asks and who is asked measure how long calls take each for itself.
             if not self._has_room(lane, self.here, SPARE) or any(one.is_pooled for one in self._ready):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from solvent.runs.events import CallLost, CallStarted
 from solvent.services import Failure
+from solvent.services.admission import limit_of
 from solvent.services.call import Call
 from solvent.services.code_hash import code_hash
 from solvent.services.current_call import Allowance, CallIdentity
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from solvent.runs.journal import Journal
     from solvent.runs.nested import Subworkflow
     from solvent.services import Handle
+    from solvent.services.admission import Limit
     from solvent.services.call import Attempt
     from solvent.values.encoding import Pieces
     from solvent.workflows.model import Service
@@ -341,10 +343,14 @@ class Calls:
             call.key in self.waiting or call.key in self._planned or call.continues for call in self.out
         )
 
-    def has_begun(self, services: Collection[str]) -> bool:
-        """Return whether a call of these services was made here and has no answer."""
-        return bool(services) and any(
-            one.is_begun and one.remote is None and one.request.service in services for one in self.out
+    def has_begun(self, limits: Collection[Limit]) -> bool:
+        """Return whether a call of a service with one of these limits was made here and has no answer."""
+        return bool(limits) and any(
+            one.is_begun
+            and one.remote is None
+            and (service := one.instance.services.get(one.request.service)) is not None
+            and limit_of(service) in limits
+            for one in self.out
         )
 
     def of(self, within: str, origin: str) -> list[OpenCall]:
@@ -411,6 +417,10 @@ class Calls:
         planned, self._planned = self._planned, {}
         for key, call in planned.items():
             if key in self._journal.elsewhere:
+                if not call.instance.is_live:
+                    # Its sub-workflow is continued first.
+                    self._planned[key] = call
+                    continue
                 if self._continue_elsewhere(call):
                     continue
             elif adrift is not None:

@@ -82,6 +82,11 @@ class Inside:
         self.sub = sub
         self.lender = lender
         self.depth = call.instance.depth + 1
+        around = call.instance.inside
+        #: The services that are called to come here, from outside to inside.
+        self.services: tuple[str, ...] = (*(() if around is None else around.services), call.request.service)
+        #: Whether other agents may make its calls: not where tasks change what only this process has.
+        self.may_spread: bool = (around is None or around.may_spread) and not sub.begins_again
         #: The attempt of the call; nothing while it only happens again.
         self.attempt: Attempt | None = None
 

@@ -26,7 +26,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from solvent.services.clock import Clock
 from solvent.workflows.model import Claim
@@ -187,17 +187,30 @@ class CallLimit(_Admission[Waiting]):
         self.admit()
 
 
+Limit: TypeAlias = tuple[str, int | None, float | None]
+"""A limit of services: those of the same name, concurrency and rate share one, in whatever workflow they are."""
+
+
+def limit_of(service: Service) -> Limit:
+    """Return the limit of a service."""
+    return service.name, service.policy.concurrency, service.policy.rate
+
+
+def is_limited(service: Service) -> bool:
+    """Return whether a service has a limit of its own."""
+    return service.policy.concurrency is not None or service.policy.rate is not None
+
+
 class CallLimits:
-    """The limits of services that several callers share, one for each name and its policy."""
+    """The limits of services that several callers share."""
 
     def __init__(self) -> None:
         self._clock = Clock()
-        self._limits: dict[tuple[str, int | None, float | None], CallLimit] = {}
+        self._limits: dict[Limit, CallLimit] = {}
 
     def of(self, service: Service) -> CallLimit:
         """Return the limit of a service."""
-        policy = service.policy
-        return self._limits.setdefault((service.name, policy.concurrency, policy.rate), CallLimit(policy, self._clock))
+        return self._limits.setdefault(limit_of(service), CallLimit(service.policy, self._clock))
 
     def close(self) -> None:
         """Admit no more."""

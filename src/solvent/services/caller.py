@@ -26,7 +26,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from solvent.errors import Misuse, WorkflowProblem
-from solvent.services.admission import CallLimit, ClaimQueue
+from solvent.services.admission import CallLimit, ClaimQueue, limit_of
 from solvent.services.call import Call
 from solvent.services.clock import Clock
 from solvent.services.current_call import Allowance
@@ -160,6 +160,11 @@ class Caller:
             raise Misuse("H321", f"there is no service `{service}`") from None
         return starter(task, arguments, keywords, done, identity, allowance)
 
+    @property
+    def observer(self) -> CallObserver | None:
+        """Who hears of its calls, if anybody does."""
+        return self._observer
+
     def within(
         self,
         services: Iterable[Service],
@@ -186,7 +191,8 @@ class Caller:
         """Call the services of a sub-workflow from now on."""
         self.folder, self.lender, self._observer = folder, lender, observer
         self._makers, self._claim_queue, self._is_inner = {**_MAKERS, **makers}, ClaimQueue(), True
-        self._starters = {service.name: self._make_starter(service) for service in services}
+        self._services, self._launches = {service.name: service for service in services}, {}
+        self._starters = {name: self._make_starter(service) for name, service in self._services.items()}
 
     def attempt(  # noqa: PLR0917 -- what makes a call
         self,
@@ -224,9 +230,9 @@ class Caller:
         call.enter()
         return call
 
-    def pause(self, service: str) -> None:
+    def pause(self, service: Service) -> None:
         """Let no call of a service with a rate begin before the next is due, whoever made the last one."""
-        self._limit(self._services[service]).pause()
+        self._limit(service).pause()
 
     def in_threads(self, function: Callable[..., Any]) -> Launch:
         """Return a launch that runs a function, with the call's arguments, in a worker thread."""
@@ -365,8 +371,7 @@ class Caller:
             return CallLimit(policy, self.clock)
         if self._limits is not None:
             return self._limits.of(service)
-        name = f"limit {service.name} {policy.concurrency} {policy.rate}"
-        return self.keep(name, lambda _: CallLimit(policy, self.clock))
+        return self.keep(f"limit {limit_of(service)}", lambda _: CallLimit(policy, self.clock))
 
     def _forget(self, call: Call) -> None:
         self._live.discard(call)

@@ -34,7 +34,7 @@ async def awaited() -> None:
 class At:
     """An execution, as far as calls look at it."""
 
-    within, depth = "", 0
+    within, inside = "", None
 
     def __init__(self, calls: CallQueue, refuses: frozenset[str] = frozenset()) -> None:
         self.root = self

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from solvent.runs.calls import Again, Answer
     from solvent.runs.execution import Execution
     from solvent.runs.turns import Touched
+    from solvent.services.admission import Limit
     from solvent.store import Record, Store, Watch
     from solvent.store.heartbeat import HeartbeatProcess
 
@@ -259,9 +260,9 @@ class Agent:
             for shard in hosted.lost():
                 hosted.drop(shard)
                 self._tell.lost(hosted.run, number_of(shard))
-            services = set[str]()
-            self._guarded(hosted, lambda: services.update(hosted.remote.after_lapse()))  # noqa: B023 - done at once
-            for shard in [one for one in hosted.here.values() if one.calls.has_begun(services)]:
+            limits: set[Limit] = set()
+            self._guarded(hosted, lambda: limits.update(hosted.remote.after_lapse()))  # noqa: B023 - done at once
+            for shard in [one for one in hosted.here.values() if one.calls.has_begun(limits)]:
                 # Another agent calls these by now: what is out here is made again.
                 hosted.drop(shard)
                 self._tell.lost(hosted.run, number_of(shard))

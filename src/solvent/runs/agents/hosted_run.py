@@ -146,7 +146,7 @@ class HostedRun:
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
             raise AgentProblem("A104", error.message) from error
-        self.calls = self.remote.open(self._caller, self.submitted, self.workflow.services, self.missing)
+        self.calls = self.remote.open(self._caller, self.workflow.services, self.missing)
 
     def take(self, number: int, heartbeats: Heartbeats, answers: Answers) -> Execution | None:
         """Take a shard, if nobody has it or who has it is presumed dead, and be where that one was."""

@@ -19,7 +19,11 @@ towards `max_lost`.
 An attempt that is given up before its service begins never begins (`Guest`). So one attempt is made twice only if it
 had begun when its agent was taken for dead, as with any call; the second one is marked (`solvent.call().repeated`).
 
-A service with a limit of its own is called by the agent that has its lease, `runs/RUN/limit/N`, for all shards.
+A call inside a sub-workflow is asked for with the services that lead to it and a digest of the sub-workflow: who makes
+it must have the same. Calls inside one that changes resources of its own stay where that is.
+
+A service with a limit of its own is called by the agent that has its lease, `runs/RUN/limit/DIGEST`, for all shards,
+inside sub-workflows and outside.
 """
 
 from __future__ import annotations
@@ -29,16 +33,20 @@ import threading
 import time
 from collections import deque
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from solvent.errors import RecordProblem, StoreError
-from solvent.runs.call_queue import CallQueue, Place
-from solvent.runs.calls import NO_MEMORY, passable
+from solvent.errors import RecordProblem, SolventError, StoreError
+from solvent.runs.call_queue import CallQueue, Place, path_of
+from solvent.runs.calls import DIGEST_BYTES, NO_MEMORY, passable
 from solvent.runs.kept import Kept, keep
+from solvent.runs.kinds import LAUNCHERS, workflow_of
+from solvent.runs.nested import Subworkflow
 from solvent.runs.registry import calls_of, key_of
 from solvent.services import Failure
+from solvent.services.admission import is_limited, limit_of
 from solvent.services.current_call import CallIdentity  # noqa: TC001 - msgspec looks at the types
 from solvent.services.failure import Kind, Told
 from solvent.store import Append
@@ -49,16 +57,18 @@ from solvent.values.limits import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from solvent.runs.calls import OpenCall
     from solvent.runs.events import Why
     from solvent.runs.execution import Execution
     from solvent.services import Caller, Handle
+    from solvent.services.admission import Limit
     from solvent.services.call import Attempt
     from solvent.store import Record, Store
     from solvent.store.interface import Entry
     from solvent.store.leases import Heartbeats
-    from solvent.workflows.model import Service, Workflow
+    from solvent.workflows.model import Service
 
 MAX_READ = 1000
 OFFER_SECONDS = 0.05
@@ -93,6 +103,9 @@ class AttemptAsked(Said, frozen=True, gc=False):
     arguments: Kept
     #: In which the agent that asks has the shard.
     epoch: int = 0
+    #: The services that lead to it, from outside to inside, if it is inside a sub-workflow, and a digest of that.
+    within: tuple[str, ...] = ()
+    definition: str = ""
 
 
 class AttemptEnded(Said, frozen=True, gc=False):
@@ -108,13 +121,17 @@ class AttemptEnded(Said, frozen=True, gc=False):
 
 
 class AttemptUnmade(Said, frozen=True, gc=False):
-    """An attempt was not made (`full`: for want of room), or was ended by the agent, which leaves (`released`)."""
+    """An attempt was not made, or was ended by the agent, which leaves (`is_released`).
+
+    It had no room (`is_full`), or does not have the service (`is_unknown`).
+    """
 
     shard: int
     call: str
     number: int
     is_full: bool = False
     is_released: bool = False
+    is_unknown: bool = False
 
 
 class AttemptOff(Said, frozen=True, gc=False):
@@ -196,8 +213,9 @@ class Asked:
 class Guest:
     """An attempt that is made here for a shard of another agent."""
 
-    def __init__(self, asked: AttemptAsked) -> None:
+    def __init__(self, asked: AttemptAsked, service: Service) -> None:
         self.asked = asked
+        self.service = service
         self.handle: Handle | None = None
         # Whoever takes it decides: the thread that begins the service, or the agent that gives the attempt up.
         self._turn = [None]
@@ -232,6 +250,15 @@ class GuestEnded(NamedTuple):
     failure: Failure | None
 
 
+class _Services(NamedTuple):
+    """Services that can be called here: of the run, or of a sub-workflow, of which there is a digest."""
+
+    caller: Caller
+    services: Mapping[str, Service]
+    definition: str = ""
+    folder: Path | None = None
+
+
 class _Limit:
     """A service that is called at one agent at a time."""
 
@@ -259,9 +286,10 @@ class RemoteCalls:
         self._queue: CallQueue | None = None
         self._peers: dict[str, Place] = {}
         self._caller: Caller | None = None
-        self._services: dict[str, Service] = {}
+        # What can be called here, by the services that lead to it.
+        self._services: dict[tuple[str, ...], _Services | None] = {}
         self._lacks: frozenset[str] = frozenset()
-        self._limits: dict[str, _Limit] = {}
+        self._limits: dict[Limit, _Limit] = {}
         self._asked: dict[tuple[int, str], Asked] = {}
         # What has begun, in any thread, and is not asked for yet.
         self._to_ask = deque[Asked]()
@@ -280,14 +308,10 @@ class RemoteCalls:
         self._offers_at = time.monotonic() + OFFER_SECONDS
         self._has_offered = False
 
-    def open(self, caller: Caller, workflow: Workflow, services: Iterable[Service], lacks: frozenset[str]) -> CallQueue:
-        """Be able to make calls of those services of a workflow that are here; return which are made when."""
+    def open(self, caller: Caller, services: Iterable[Service], lacks: frozenset[str]) -> CallQueue:
+        """Be able to make calls of the services of a run that are here; return which are made when."""
         self._caller, self._lacks = caller, lacks
-        for number, one in enumerate(workflow.services):
-            is_limited = one.policy.concurrency is not None or one.policy.rate is not None
-            if is_limited and one.kind != "workflow" and one.name not in lacks:
-                self._limits[one.name] = _Limit(Lease(self._store, key_of(self._run, "limit", number), self._agent))
-        self._services = {one.name: one for one in services}
+        self._services[()] = _Services(caller, {one.name: one for one in services}, folder=caller.folder)
         self._queue = CallQueue(caller, self, self._peers)
         return self._queue
 
@@ -401,10 +425,14 @@ class RemoteCalls:
                 return
             asked.is_asked = True
             place, service = asked.place, asked.call.request.service
-            epoch = self._here.get(shard, 0)
+            epoch, inside = self._here.get(shard, 0), asked.call.instance.inside
+            within, definition = ((), "") if inside is None else (inside.services, inside.sub.definition)
             self._said.append(
-                AttemptAsked(place.agent, place.token, shard, call, asked.number, service, identity, arguments, epoch)
-            )
+                AttemptAsked(
+                    place.agent, place.token, shard, call, asked.number, service, identity, arguments, epoch,
+                    within, definition,
+                )
+            )  # fmt: skip
 
     def _come(self, asked: Asked, said: AttemptEnded | AttemptUnmade) -> None:
         """Take what has come of an attempt."""
@@ -414,9 +442,14 @@ class RemoteCalls:
             asked.outcome = said
         elif isinstance(said, AttemptUnmade):
             asked.place.is_full |= said.is_full
-            for limit in self._limits.values():
-                if limit.place is asked.place:
-                    limit.place = None
+            if said.is_unknown:
+                inside = asked.call.instance.inside
+                within = () if inside is None else inside.services
+                asked.place.lacks.add(path_of(within, asked.call.request.service))
+            else:
+                for limit in self._limits.values():
+                    if limit.place is asked.place:
+                        limit.place = None
             self._lost.append((asked, "released" if said.is_released else "unmade"))
         elif said.kind == "CANCELLED" and not attempt.over:
             # An agent that had the shard before has called it off, and could not note why.
@@ -521,6 +554,8 @@ class RemoteCalls:
         for key, asked in list(self._asked.items()):
             if asked.call not in asked.call.execution.calls.out:
                 del self._asked[key]
+                # Its agent may never say what has come of it.
+                asked.detach()
         places = {one.place for one in self._asked.values()} | set(self._peers.values())
         places |= {one.place for one in self._limits.values() if one.place is not None}
         if not places:
@@ -562,15 +597,19 @@ class RemoteCalls:
 
     # --- Limits.
 
-    def holder(self, service: str) -> Place | None:
+    def holder(self, service: Service) -> Place | None:
         """Return where a service with limits is called now; take that on if nobody has it."""
-        limit = self._limits[service]
+        limit = self._limits.get(limit_of(service))
         assert self._queue is not None
+        if limit is None:
+            digest = blake2b(repr(limit_of(service)).encode(), digest_size=DIGEST_BYTES).hexdigest()
+            lease = Lease(self._store, key_of(self._run, f"limit/{digest}"), self._agent)
+            limit = self._limits[limit_of(service)] = _Limit(lease)
         if limit.lease.epoch is None and limit.place is None:
             self._find_holder(service, limit)
         return self._queue.here if limit.lease.epoch is not None else limit.place
 
-    def _find_holder(self, service: str, limit: _Limit) -> None:
+    def _find_holder(self, service: Service, limit: _Limit) -> None:
         holder = limit.lease.holder()
         is_free = holder is None or holder.agent in {"", self._agent}
         if is_free or (holder is not None and self._heartbeats.is_presumed_dead(holder.agent)):
@@ -584,20 +623,20 @@ class RemoteCalls:
             entry = self._heartbeats.alive().get(holder.agent)
             limit.place = None if entry is None else Place(holder.agent, _token_of(entry))
 
-    def after_lapse(self) -> set[str]:
-        """Give up what others may have been asked to make since; return the services that another agent has now.
+    def after_lapse(self) -> set[Limit]:
+        """Give up what others may have been asked to make since; return the limits that another agent has now.
 
         Also what this agent was asked for and has not read: nothing of it has begun, since nothing may begin now.
         """
         self.catch_up()
-        lost = set[str]()
-        for service, limit in self._limits.items():
+        lost: set[Limit] = set()
+        for name, limit in self._limits.items():
             holder = None if limit.lease.epoch is None else limit.lease.holder()
             if holder is not None and (holder.agent, holder.epoch) != (self._agent, limit.lease.epoch):
                 limit.lease.epoch = None
-                lost.add(service)
+                lost.add(name)
         for guest in list(self._guests.values()):
-            if not guest.has_begun or guest.asked.service in lost:
+            if not guest.has_begun or limit_of(guest.service) in lost:
                 self._give_up(guest)
         return lost
 
@@ -617,20 +656,22 @@ class RemoteCalls:
 
     def _make(self, asked: AttemptAsked) -> None:
         """Make an attempt that was asked for."""
-        one, service, queue = (asked.shard, asked.call, asked.number), asked.service, self._queue
+        one, queue = (asked.shard, asked.call, asked.number), self._queue
         if one in self._known:
             return
-        guest = Guest(asked)
-        if self._caller is None or queue is None or not self._is_called_here(service):
-            self._refuse(asked)
+        found = self._find_services(asked.within)
+        service = None if found is None or found.definition != asked.definition else found.services.get(asked.service)
+        if queue is None or found is None or service is None or not self._is_called_here(service):
+            self._refuse(asked, is_unknown=service is None)
             return
+        guest = Guest(asked, service)
         try:
             arguments, keywords = codec.decode(asked.arguments.read(self._store))
         except ValueError as error:
             self._known.add(one)
             self._said.append(AttemptEnded(*one, kind="FAILED", text=f"its arguments do not read: {error}"))
             return
-        if not queue.accept(guest, self._services[service]):
+        if not queue.accept(guest, service, found.caller):
             self._has_offered, self._offers_at = False, -math.inf
             self._refuse(asked, is_full=True)
             return
@@ -638,16 +679,38 @@ class RemoteCalls:
         self._guests[one] = guest
         identity = asked.identity
         done = partial(self._done, guest)
-        guest.handle = self._caller.attempt(service, identity.task, arguments, keywords, done, identity, guest.began)
+        guest.handle = found.caller.attempt(
+            service.name, identity.task, arguments, keywords, done, identity, guest.began
+        )
 
-    def _is_called_here(self, service: str) -> bool:
-        if service in self._limits:
-            return self._queue is not None and self.holder(service) is self._queue.here
-        return service in self._services
+    def _is_called_here(self, service: Service) -> bool:
+        return not is_limited(service) or (self._queue is not None and self.holder(service) is self._queue.here)
 
-    def _refuse(self, asked: AttemptAsked, *, is_full: bool = False) -> None:
+    def _find_services(self, within: tuple[str, ...]) -> _Services | None:
+        """Return what can be called here inside a sub-workflow; nothing if that is not here."""
+        if within in self._services:
+            return self._services[within]
+        around, found = self._find_services(within[:-1]) if within else None, None
+        service = None if around is None else around.services.get(within[-1])
+        if around is not None and service is not None and service.kind == "workflow":
+            try:
+                sub = Subworkflow(*workflow_of(service, around.folder))
+                if sub.workflow is not None:
+                    inner = around.caller.within(
+                        sub.workflow.services, folder=sub.folder, makers=LAUNCHERS, observer=around.caller.observer
+                    )
+                    services = {one.name: one for one in sub.workflow.services}
+                    found = _Services(inner, services, sub.definition, sub.folder)
+            except SolventError:
+                # Who has it makes its calls.
+                found = None
+        self._services[within] = found
+        return found
+
+    def _refuse(self, asked: AttemptAsked, *, is_full: bool = False, is_unknown: bool = False) -> None:
         self._known.add((asked.shard, asked.call, asked.number))
-        self._said.append(AttemptUnmade(asked.shard, asked.call, asked.number, is_full))
+        said = AttemptUnmade(asked.shard, asked.call, asked.number, is_full=is_full, is_unknown=is_unknown)
+        self._said.append(said)
 
     def _done(self, guest: Guest, value: Any, failure: Failure | None, _attempts: int) -> None:
         self._put(GuestEnded(self, guest, value, failure))

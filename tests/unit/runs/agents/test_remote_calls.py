@@ -61,7 +61,7 @@ class Side:
         stack.callback(self.caller.close, cancel=True)
         self.asked: list[Any] = []
         stack.callback(lambda: [one.detach() for one in self.asked])
-        self.remote.open(self.caller, FLOW, FLOW.services, frozenset())
+        self.remote.open(self.caller, FLOW.services, frozenset())
 
     def turn(self, *, may_ask: bool = True) -> None:
         """Take what has come, read what was said, and say what is to be said."""
@@ -86,7 +86,7 @@ class Call:
     def __init__(self, side: Side, service: str = "make", key: str = "T") -> None:
         self.key, self.handle = key, None
         self.execution = SimpleNamespace(mailbox=SimpleNamespace(shard=SHARD), calls=SimpleNamespace(out={self: None}))
-        self.request = SimpleNamespace(service=service)
+        self.request, self.instance = SimpleNamespace(service=service), SimpleNamespace(inside=None)
         self.outcomes: list[tuple[Any, Failure | None]] = []
         self._side = side
 
