@@ -44,7 +44,7 @@ from solvent_lab.models.elmp_world import (
 from solvent_lab.variants import variant
 
 if TYPE_CHECKING:
-    from solvent.protocols.elmp.messages import Asking, Await, Ref, Relink, Rise, Upper
+    from solvent.protocols.elmp.messages import Asking, Await, Entry, Ref, Relink, Rise, Upper
     from solvent.protocols.elmp.process import SeatMessage
     from solvent.protocols.elmp.state import ElmpState, Place, Step, Swap, Use
     from solvent.protocols.elmp.vocabulary import Claim, Fetched
@@ -244,9 +244,8 @@ def loses_the_token(on_token: Any, now: Step, message: Token) -> bool:
 
 @BROKEN.add(together, THREE, [(1, READS), (2, Request())])
 @variant(lock, "wait")
-def waits_for_nobody(wait: Any, now: Step, place: Place, handle: int, claim: Claim) -> Use:
+def waits_for_nobody(_wait: Any, _now: Step, use: Use, _active: tuple[Entry, ...]) -> Use:
     """A claim is granted as soon as the token comes, whatever other claims are held."""
-    use: Use = wait(now, replace(place, active=()), handle, claim)
     return use
 
 

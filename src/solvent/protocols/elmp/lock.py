@@ -65,9 +65,10 @@ from solvent.protocols.elmp.vocabulary import (
     Recalled,
     Source,
 )
-from solvent.protocols.machine import CancelTimer
+from solvent.protocols.machine import CancelTimer, Report, Send
 
 if TYPE_CHECKING:
+    from solvent.protocols.elmp.messages import Entry
     from solvent.protocols.elmp.state import ElmpState, Place, Step
     from solvent.protocols.machine import NodeId
 
@@ -344,7 +345,7 @@ def on_token(now: Step, message: Token) -> bool:
     place = replace(
         place, turn=turn, predecessor=None, has_token=True, data=data, active=active, next=after, trail=trail
     )
-    state.latest = max(state.latest, turn)
+    put(now, place)
     if place.early is not None and message.trail is not None:
         place = without_early(now, place)
     if place.handle is None:
@@ -358,7 +359,6 @@ def without_early(now: Step, place: Place) -> Place:
     """Pass over who comes next if it has asked for that before this process knew it."""
     if place.next is None:
         return place
-    put(now, place)
     assert place.early is not None
     on_unlink(now, place.early)
     found = place_of(now.state, place.turn)
@@ -368,25 +368,24 @@ def without_early(now: Step, place: Place) -> Place:
 
 def let_in(now: Step, place: Place, handle: int, claim: Claim) -> None:
     """Let a claim in that has the token, and wait for those that it excludes."""
-    use = wait(now, place, handle, claim)
-    if claim == WHOLE:
-        put(now, place if place.handle == handle else replace(place, handle=handle))
-    else:
-        now.state.is_listed = True
+    state = now.state
+    state.used = number = state.used + 1
+    use = Use(number, handle, claim, place.turn, place.data, is_held=True)
+    if place.active:
+        use = wait(now, use, place.active)
+    if claim != WHOLE:
+        state.is_listed = True
         # Known before the token goes, which is not asked to stay with it.
         put_use(now, use)
-        pass_on(now, replace(place, active=(*place.active, (now.me, use.number, claim, use.turn))))
+        pass_on(now, replace(place, active=(*place.active, (now.me, number, claim, place.turn))))
     grant(now, use)
 
 
-def wait(now: Step, place: Place, handle: int, claim: Claim) -> Use:
+def wait(now: Step, use: Use, active: tuple[Entry, ...]) -> Use:
     """Ask those who have a claim that excludes this one to say when it is over."""
-    now.state.used = number = now.state.used + 1
-    if not place.active:
-        return Use(number, handle, claim, place.turn, place.data, is_held=True)
-    earlier = tuple(one for one in place.active if one[2].excludes(claim))
-    awaits = tuple((node, number) for node, number, _, _ in earlier)
-    use = Use(number, handle, claim, place.turn, place.data, not awaits, earlier, awaits)
+    earlier = tuple(one for one in active if one[2].excludes(use.claim))
+    awaits = tuple(one[:2] for one in earlier)
+    use = replace(use, is_held=not awaits, earlier=earlier, awaits=awaits)
     ask(now, use)
     return use
 
@@ -399,21 +398,21 @@ def ask(now: Step, use: Use) -> None:
 
 def pass_on(now: Step, place: Place) -> None:
     """Let the next one have the token; or let it rest, and have the data fetched if its holder wants to leave."""
-    state = now.state
-    data = place.data
-    if place.next is None:
+    state, data, after = now.state, place.data, place.next
+    if after is None:
         put(now, replace(place, handle=None))
         if data is not None and data.is_urgent and not has_all(now, place, data):
-            grant(now, wait(now, place, ENTRUSTED, WHOLE))
+            let_in(now, place, ENTRUSTED, WHOLE)
         return
-    remove(now, place.turn)
+    places = state.places
+    state.places = () if len(places) == 1 else tuple(_others(places, place.turn))
     if state.uses:
         recall(now)
     if state.departure is not None and data is not None and (data.is_at(now.me) or state.uses):
         data = replace(data, is_urgent=True)
         state.departure = replace(state.departure, is_entrusted=True)
     # Also to a place of its own by a message, which is not to overtake others.
-    now.send(place.next[0], Token(place.next[1], data, place.active, place.trail))
+    now.effects.append(Send(after[0], Token(after[1], data, place.active, place.trail)))
 
 
 def recall(now: Step) -> None:
@@ -483,14 +482,15 @@ def grant(now: Step, use: Use) -> None:
     if use.sources or not use.is_held:
         # Who has changed a part since has relieved who had changed it before.
         use = replace(use, is_held=True, sources=uncovered(use.sources))
-    put_use(now, use)
+    state = now.state
+    state.uses = (*uses_but(state, use.number), use) if state.uses else (use,)
     if handle == ENTRUSTED:
         assert use.data is not None
         now.report(Entrusted(use.data, use.sources, use.number))
         return
-    if now.state.timed:
+    if state.timed:
         stop_timer(now, handle)
-    now.report(Granted(handle, use.turn, use.data, use.sources, use.number))
+    now.effects.append(Report(Granted(handle, use.turn, use.data, use.sources, use.number)))
 
 
 def ask_again(now: Step, use: Use) -> None:
@@ -536,10 +536,11 @@ def on_done(now: Step, message: Done) -> None:
 
 def end(now: Step, use: Use, *, is_changed: bool) -> None:
     """Let a claim be over, and tell who waits for that; what was changed is kept."""
+    uses = now.state.uses
     if is_changed:
         put_use(now, replace(use, handle=None, is_held=False, askers=(), sources=()))
     else:
-        now.state.uses = uses_but(now.state, use.number)
+        now.state.uses = () if len(uses) == 1 else uses_but(now.state, use.number)
     for to, number in use.askers:
         now.send(to, Done(number, now.me, (use.number,), is_changed=is_changed))
 

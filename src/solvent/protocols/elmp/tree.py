@@ -74,7 +74,7 @@ from solvent.protocols.elmp.state import (
     Swap,
 )
 from solvent.protocols.elmp.vocabulary import WHOLE, Astray, Claim, Dropped, Joined, Left, Queued, Request
-from solvent.protocols.machine import SetTimer
+from solvent.protocols.machine import Send, SetTimer
 
 if TYPE_CHECKING:
     from solvent.protocols.elmp.messages import Child, ElmpMessage, Waiting
@@ -179,6 +179,8 @@ def on_request(now: Step, request: Request) -> None:
         resting = next((one for one in state.places if one.has_token and one.handle is None), None)
         # A token that waits for the data to be fetched is not to be had.
         if resting is not None and not (resting.data is not None and resting.data.is_urgent):
+            resting = replace(resting, handle=handle)
+            lock.put(now, resting)
             lock.let_in(now, resting, handle, request.claim)
         else:
             resting = None
@@ -213,13 +215,13 @@ def begin_request(now: Step, handle: int | None, claim: Claim = WHOLE) -> None:
 def climb(now: Step) -> None:
     """Send the request up."""
     state = now.state
-    me, number = now.me, state.asks
-    assert state.parent is not None
+    me, number, parent = now.me, state.asks, state.parent
+    assert parent is not None
     # A leaf with nothing else to do; if the root changes seats each time, it hears of its place anyway.
     is_free = not state.children and not state.queue and state.departure is None
     can_wait = is_free and now.config.exchange_every > 1
     state.phase = Requesting(number, can_wait)
-    now.send(state.parent, Climb((Asking(me, number, (me,), can_wait),)))
+    now.effects.append(Send(parent, Climb((Asking(me, number, (me,), can_wait),))))
 
 
 def consider_waiting(now: Step) -> None:
@@ -227,7 +229,10 @@ def consider_waiting(now: Step) -> None:
     state, phase = now.state, now.state.phase
     if type(phase) is not Requesting or not phase.can_wait:
         return
-    if state.queue or state.departure or [one for one in state.places if one.early is not None]:
+    is_wanted = bool(state.queue) or state.departure is not None
+    for one in state.places:
+        is_wanted |= one.early is not None
+    if is_wanted:
         assert state.parent is not None
         state.phase = Requesting(phase.number)
         now.send(state.parent, Climb(()))

@@ -69,6 +69,8 @@ class SpaceMachine:
         now = Step(self.node, self.address, self.config, replace(state), [])
         # A pattern that does not match costs much: what comes most is first, here and below.
         match event:
+            case Received() if type(event.message) is Within:
+                members.on_within(now, event.sender, event.message)
             case Received():
                 on_message(now, event.sender, event.message)
             case Requested():
@@ -84,6 +86,8 @@ class SpaceMachine:
                 part = members.begin_lock(now, resource)
                 lock.on_timer(part, timer)
                 members.end_lock(now, resource, part)
+                if state.is_going:
+                    members.consider_left(now, part)
         if now.kept:
             go_on(now)
             watch(now)

@@ -57,33 +57,16 @@ from solvent.protocols.machine import CancelTimer, Event, NodeId, Report, Reques
 from solvent.protocols.machine import SetTimer as Set
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from solvent.protocols.elmp.process import Wanted
     from solvent.protocols.handover.messages import Renewal
     from solvent.protocols.handover.state import Step
     from solvent.protocols.handover.vocabulary import Ballot
-    from solvent.protocols.machine import Effect
 
 OF_RESOURCE = "@"
 """Between the name of a lock's timer and that of its resource."""
 _Value = TypeVar("_Value")
-
-
-def add_effects(now: Step, effects: Sequence[Effect], epoch: Ballot, resource: str) -> None:
-    """Add the effects of a lock to those of the process."""
-    for effect in effects:
-        if type(effect) is Send:
-            now.effects.append(Send(effect.to, Within(epoch, resource, effect.message)))
-        elif type(effect) is Report:
-            outcome = effect.outcome
-            now.effects.append(Report(Opened(resource) if type(outcome) is Joined else Of(resource, outcome)))
-        elif type(effect) is Set:
-            now.effects.append(Set(f"{effect.name}{OF_RESOURCE}{resource}", effect.after))
-        elif type(effect) is CancelTimer:
-            now.effects.append(CancelTimer(f"{effect.name}{OF_RESOURCE}{resource}"))
-        else:
-            now.effects.append(effect)
 
 
 # ------------------------------------------------------------------------------------------------ small steps
@@ -129,6 +112,8 @@ def on_within(now: Step, sender: NodeId, within: Within) -> None:
         part = begin_lock(now, resource)
         process.on_message(part, sender, message)
         end_lock(now, resource, part)
+        if state.is_going:
+            consider_left(now, part)
     elif gate(now, sender, epoch) is Gate.KEEP:
         state.early = (*state.early, (sender, within))
 
@@ -141,13 +126,21 @@ def begin_lock(now: Step, resource: str) -> LockStep:
 def end_lock(now: Step, resource: str, part: LockStep) -> None:
     """End a step of a lock: keep its state, and add its effects to those of the process."""
     process.settle(part)
-    state, after, effects = now.state, part.state, part.effects
+    state, after = now.state, part.state
     if type(after.phase) is not Out or after != ABSENT:
         state.resources = {**state.resources, resource: after}
-    if effects:
-        add_effects(now, effects, state.epoch, resource)
-    if state.is_going and any(type(one) is Report and type(one.outcome) is Left for one in effects):
-        consider_going(now)
+    for effect in part.effects:
+        if type(effect) is Send:
+            now.effects.append(Send(effect.to, Within(state.epoch, resource, effect.message)))
+        elif type(effect) is Report:
+            outcome = effect.outcome
+            now.effects.append(Report(Opened(resource) if type(outcome) is Joined else Of(resource, outcome)))
+        elif type(effect) is Set:
+            now.effects.append(Set(f"{effect.name}{OF_RESOURCE}{resource}", effect.after))
+        elif type(effect) is CancelTimer:
+            now.effects.append(CancelTimer(f"{effect.name}{OF_RESOURCE}{resource}"))
+        else:
+            now.effects.append(effect)
 
 
 def request(now: Step, resource: str, wanted: Wanted) -> None:
@@ -155,6 +148,14 @@ def request(now: Step, resource: str, wanted: Wanted) -> None:
     part = begin_lock(now, resource)
     process.on_requested(part, wanted)
     end_lock(now, resource, part)
+    if now.state.is_going:
+        consider_left(now, part)
+
+
+def consider_left(now: Step, part: LockStep) -> None:
+    """Do what is to be done next if a resource has been left."""
+    if any(type(one) is Report and type(one.outcome) is Left for one in part.effects):
+        consider_going(now)
 
 
 def made(now: Step, resource: str) -> ElmpState:
@@ -619,4 +620,4 @@ def _without(known: Mapping[NodeId, _Value], node: NodeId) -> dict[NodeId, _Valu
     return {one: value for one, value in known.items() if one != node}
 
 
-__all__ = ["OF_RESOURCE", "add_effects"]
+__all__ = ["OF_RESOURCE"]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.protocols.elmp import lock, process
+from solvent.protocols.elmp import lock
 from solvent.protocols.elmp.messages import Own, Token
 from solvent.protocols.elmp.process import seated
 from solvent.protocols.elmp.state import ENTRUSTED, Departure, ElmpState, Joining, Out, Use
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from solvent.protocols.elmp.vocabulary import Data
     from solvent.protocols.handover.state import Step
     from solvent.protocols.handover.vocabulary import Ballot, Found
-    from solvent.protocols.machine import Effects
 
 
 def lost(now: Step) -> frozenset[NodeId]:
@@ -499,7 +498,7 @@ def on_proceed(now: Step, ballot: Ballot) -> None:
 
 def proceed(now: Step, renew: Renew) -> None:
     """Go on in the new epoch, with what came too early first."""
-    state, old, new = now.state, replace(now.state), dict(renew.members)
+    old, new = replace(now.state), dict(renew.members)
     gone = frozenset(old.members) - frozenset(new)
     now.become(
         SpaceState(
@@ -524,11 +523,8 @@ def proceed(now: Step, renew: Renew) -> None:
         told = tuple(_told(*one) for one in renew.renewals)
         now.report(Repaired(renew.ballot, renew.after, tuple(sorted(gone)), told))
     for resource, renewal in renew.renewals:
-        part, effects = renewed(
-            now.me, now.config.locks, staying(now, resource), members.still_wanted(now, resource, renewal)
-        )
-        state.resources = {**state.resources, resource: part}
-        members.add_effects(now, effects, renew.ballot, resource)
+        wanted = members.still_wanted(now, resource, renewal)
+        members.end_lock(now, resource, renewed(now.me, now.config.locks, staying(now, resource), wanted))
     for node, address in sorted(old.knocks.items()):
         if node in new or node in old.dead:
             members.forget_knock(now, node)
@@ -579,8 +575,8 @@ def survivor(node: NodeId, state: ElmpState) -> Survivor | None:
     return Survivor(node, state.rank, tuple(place for place in state.places if place.turn), state.uses, state.stored)
 
 
-def renewed(node: NodeId, config: ElmpConfig, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, Effects]:
-    """Put together what is to be from what was here and what the repair has given, and go on with it."""
+def renewed(node: NodeId, config: ElmpConfig, old: ElmpState, renewal: Renewal) -> LockStep:
+    """Put together what is to be from what was here and what the repair has given, and begin to go on with it."""
     data = renewal.data
     live = {one[:2] for one in renewal.entries}
     uses = tuple(_surviving(node, use, renewal, live) for use in old.uses if _is_kept(node, use, live))
@@ -620,8 +616,7 @@ def renewed(node: NodeId, config: ElmpConfig, old: ElmpState, renewal: Renewal) 
             lock.pass_on(now, place)
     if renewal.token:
         lock.on_token(now, Token(renewal.token, data, renewal.entries))
-    process.settle(now)
-    return new, tuple(now.effects)
+    return now
 
 
 def _is_kept(node: NodeId, use: Use, live: set[tuple[NodeId, int]]) -> bool:

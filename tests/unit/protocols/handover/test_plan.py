@@ -81,7 +81,7 @@ def test_claim_is_granted_again_if_a_part_of_its_data_was_at_who_died() -> None:
     survivors = [Survivor(A, 1, (place,), (use,)), Survivor(B, 2), Survivor(C, 3)]
     renewal = planned(survivors, [Data(8, C, parts=(part,))], 2, 3)[A]
     old = ElmpState(Idle(), rank=1, places=(place,), uses=(use,))
-    _, effects = renewed(A, ElmpConfig(), old, renewal)
+    effects = renewed(A, ElmpConfig(), old, renewal).effects
     granted = [one.outcome for one in effects if isinstance(one, Report)]
     assert granted == [Granted(0, 5, renewal.data, (), 3)]
     assert renewal.data is not None
