@@ -329,3 +329,11 @@ def test_run_whose_task_is_cancelled_is_left(store: str) -> None:
         assert run.state == "stopped"
         run.cancel()
         assert run.state == "cancelled"
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_one() -> None:
+    """An option that a run does not have is refused, and the one that was probably meant is named."""
+    options: Any = {"job": 2}
+    for start in (solvent.run, solvent.submit):
+        with pytest.raises(TypeError, match="a run has no option `job`; did you mean `jobs`"):
+            start(doubling, **options)

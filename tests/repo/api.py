@@ -57,6 +57,7 @@ PAGES = [
             "solvent.workflows.formats.python.callables": "ServiceFunction WorkflowFunction",
             "solvent.workflows.formats.python.declarations": "Limits",
             "solvent.runs.report": "Report TaskEvent Failed Timing",
+            "solvent.runs.api": "RunOptions",
             "solvent.runs.run_handle": "Run Status",
             "solvent.runs.inspection": "Checked Explored",
             "solvent.services.current_call": "CallIdentity",

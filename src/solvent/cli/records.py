@@ -49,7 +49,7 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
                 raise Misuse("H313", said, hint="leave out one of them")
         return None
     from solvent.runs.recorded_run import new_run
-    from solvent.runs.registry import RunOptions
+    from solvent.runs.registry import KeptOptions
     from solvent.store import open_store
     from solvent.values import codec
 
@@ -61,7 +61,7 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
         hint = "name another file: --store FILE; or add --no-record"
         complain(f"the run is not recorded: {error.message}", hint=hint)
         return None
-    how = RunOptions(
+    how = KeptOptions(
         jobs=options.jobs,
         processes=options.processes,
         scale=options.scale,

@@ -19,11 +19,11 @@ from contextvars import copy_context
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from msgspec.structs import replace
 
-from solvent.errors import Misuse, RecordProblem
+from solvent.errors import Misuse, RecordProblem, nearest
 from solvent.hocl.process_settings import interruptible
 from solvent.runs.report import succeeded
 from solvent.runs.run_handle import BackgroundRun, Run, executed
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from solvent.runs.recorded_run import RecordedRun
     from solvent.runs.registry import RunRecord
     from solvent.runs.report import Report, TaskEvent
-    from solvent.runs.signals import Signal
-    from solvent.runs.store_address import StoreAddress
     from solvent.services import Processes
     from solvent.store import Store
     from solvent.workflows.formats.python.callables import WorkflowFunction
@@ -48,44 +46,57 @@ if TYPE_CHECKING:
     Flow = Workflow | WorkflowFunction[..., Any]
 
 
+class RunOptions(TypedDict, total=False):
+    """Options of a run: who executes it, where it is recorded, what it is told, and what may end it.
+
+    >>> from solvent import run, service, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> run(shout, {"text": "hi"}, store="runs.db", name="first", jobs=2).results
+    {'upper': 'HI'}
+    """
+
+    store: str | os.PathLike[str] | bool | None
+    """Where the run is recorded: a file, an address, or `True` for that of the current folder; not at all by default. A
+    run that was stopped can be continued: `attach(name, store=...).resume(workflow)`, or `solvent resume NAME`."""
+    name: str | None
+    """The name of the run in the store; a new one by default."""
+    agents: int | None
+    """Start so many agents on this machine, which end with the run; 0 leaves it to agents that are there. They import
+    the functions that the workflow calls."""
+    jobs: int | None
+    """How many threads (default: cores + 4, at most 32) or worker processes (default: cores) run Python functions."""
+    processes: bool | Processes
+    """`True` runs Python functions in worker processes that end with the run; a `Processes` pool can be shared."""
+    executor: Executor | None
+    """Any `concurrent.futures.Executor` for the Python functions; it stays open."""
+    folder: str | os.PathLike[str] | None
+    """Where the files that the workflow names are; the current folder by default."""
+    signals: Sequence[tuple[float, str, Any]]
+    """Signals from outside, each with the seconds from the start, the name and the value."""
+    max_seconds: float | None
+    """Stop after that time; the run can be resumed, if it is recorded."""
+    watch: Callable[[TaskEvent], None] | None
+    """Called with each `TaskEvent`, one at a time, from any thread of the run."""
+
+
 def run(
     workflow: Workflow | WorkflowFunction[..., Any],
     inputs: Mapping[str, Any] | None = None,
     *,
-    store: str | os.PathLike[str] | bool | None = None,
-    name: str | None = None,
-    agents: int | None = None,
-    jobs: int | None = None,
-    processes: bool | Processes = False,
-    executor: Executor | None = None,
-    folder: str | Path | None = None,
-    signals: Sequence[tuple[float, str, Any]] = (),
-    max_seconds: float | None = None,
-    watch: Callable[[TaskEvent], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
     check: bool = True,
+    **options: Unpack[RunOptions],
 ) -> Report:
     """Run a workflow until nothing more can happen, and return its `Report`.
 
     - `workflow`: what `@workflow` made, or a model (`Workflow`).
     - `inputs`: values for its inputs; those with a default may be left out.
-    - `store`: where the run is recorded: a file, an address, or `True` for that of the current folder. A run that was
-      stopped can be continued: `attach(name, store=...).resume(workflow)`, or `solvent resume NAME`.
-    - `name`: the name of the run in the store; a new one by default.
-    - `agents`: start so many agents on this machine, which end with the run; 0 leaves it to agents that are there.
-      They import the functions that the workflow calls.
-    - `jobs`: how many threads (default: cores + 4, at most 32) or worker processes (default: cores) run Python
-      functions.
-    - `processes`: `True` runs Python functions in worker processes that end with the run; a `Processes` pool can be
-      shared by runs.
-    - `executor`: any `concurrent.futures.Executor` for the Python functions; it stays open.
-    - `folder`: where the files that the workflow names are; the current folder by default.
-    - `signals`: signals from outside, each with the seconds from the start, the name and the value.
-    - `max_seconds`: stop after that time.
-    - `watch`: called with each `TaskEvent`, one at a time, from any thread of the run.
-    - `should_stop`: called now and then, likewise; the run stops when it returns true.
+    - `should_stop`: called now and then, from any thread of the run; the run stops when it returns true.
     - `check`: if false, return the report of a run that did not succeed instead of raising `RunFailed`; its `failures`,
       `stuck` and `error` (`LimitReached`, `Interrupted` or `ReactionFailed`) say why.
+    - `options`: `RunOptions`.
 
     Raises `RunFailed` from the exception of the task that failed. Raises `WorkflowProblem` before anything is called if
     the workflow or its inputs are wrong; `ProgramError` if a program that it calls is; `Misuse` (H304, H313, H314,
@@ -104,10 +115,10 @@ def run(
     >>> report.adaptations[0]["cause"]
     "FAILED: ValueError: invalid literal for int() with base 10: 'seven'"
     """
-    plan = _plan(workflow, inputs, jobs, processes, executor, folder, signals, max_seconds, watch, should_stop)
+    plan = _plan(workflow, inputs, options, should_stop)
     stop = Flag()
     with interruptible(stop.set):
-        report, errors = _carried_out(plan, store, name, agents, stop)
+        report, errors = _carried_out(plan, stop)
     if stop.is_set():
         raise KeyboardInterrupt
     return succeeded(report, errors) if check else report
@@ -117,17 +128,8 @@ async def run_async(
     workflow: Workflow | WorkflowFunction[..., Any],
     inputs: Mapping[str, Any] | None = None,
     *,
-    store: str | os.PathLike[str] | bool | None = None,
-    name: str | None = None,
-    agents: int | None = None,
-    jobs: int | None = None,
-    processes: bool | Processes = False,
-    executor: Executor | None = None,
-    folder: str | Path | None = None,
-    signals: Sequence[tuple[float, str, Any]] = (),
-    max_seconds: float | None = None,
-    watch: Callable[[TaskEvent], None] | None = None,
     check: bool = True,
+    **options: Unpack[RunOptions],
 ) -> Report:
     """Run a workflow as `run` does, while the event loop goes on.
 
@@ -145,13 +147,13 @@ async def run_async(
     >>> [report.results for report in asyncio.run(main())]
     [{'upper': 'A'}, {'upper': 'B'}]
     """
-    plan = _plan(workflow, inputs, jobs, processes, executor, folder, signals, max_seconds, watch, None)
+    plan = _plan(workflow, inputs, options)
     stop, loop = Flag(), asyncio.get_running_loop()
     done: asyncio.Future[_Ended] = loop.create_future()
 
     def work() -> None:
         try:
-            found = _carried_out(plan, store, name, agents, stop)
+            found = _carried_out(plan, stop)
         except BaseException as error:  # noqa: BLE001 - raised to the task that waits
             _tell(loop, done.set_exception, error)
         else:
@@ -174,19 +176,9 @@ async def run_async(
 def submit(
     workflow: Workflow | WorkflowFunction[..., Any],
     inputs: Mapping[str, Any] | None = None,
-    *,
-    store: str | os.PathLike[str] | bool | None = None,
-    name: str | None = None,
-    agents: int | None = None,
-    jobs: int | None = None,
-    processes: bool | Processes = False,
-    executor: Executor | None = None,
-    folder: str | Path | None = None,
-    signals: Sequence[tuple[float, str, Any]] = (),
-    max_seconds: float | None = None,
-    watch: Callable[[TaskEvent], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Run:
-    """Start a workflow, and return its `Run` at once; see `run` for the arguments.
+    """Start a workflow, and return its `Run` at once; arguments are those of `run`.
 
     A thread of this process executes it, unless agents do. Without a `store` its record is temporary.
 
@@ -204,8 +196,7 @@ def submit(
     upper called
     upper done
     """
-    plan = _plan(workflow, inputs, jobs, processes, executor, folder, signals, max_seconds, watch, None)
-    return _submitted(plan, store, name, agents)
+    return _submitted(_plan(workflow, inputs, options))
 
 
 def attach(name: str, *, store: str | os.PathLike[str] | bool = True) -> Run:
@@ -247,54 +238,50 @@ class _Plan(NamedTuple):
     flow: Flow
     workflow: Workflow
     inputs: Mapping[str, Any] | None
-    folder: Path | None
-    signals: Sequence[Signal]
-    watch: Callable[[TaskEvent], None] | None
-    should_stop: Callable[[], bool] | None
-    #: Options that mean nothing to agents.
-    own: dict[str, Any]
-    jobs: int | None
+    options: RunOptions
+    should_stop: Callable[[], bool] | None = None
 
     @property
     def returns(self) -> str:
         """The type that the function of the workflow returns, by its name."""
         return str(getattr(self.flow, "returns", ""))
 
+    @property
+    def folder(self) -> Path | None:
+        """Where the files that the workflow names are, if that is said."""
+        given = self.options.get("folder")
+        return None if given is None else Path(given)
+
     def embedding(self, stop: Flag) -> dict[str, Any]:
         """Return the options for an `EmbeddedRun`."""
         asked = self.should_stop
+        given = {key: value for key, value in self.options.items() if key not in _OF_STORES}
         return {
-            **self.own,
-            "jobs": self.jobs,
+            **given,
             "folder": self.folder,
-            "signals": self.signals,
-            "watch": self.watch,
             "should_stop": lambda: stop.is_set() or (asked is not None and asked()),
         }
 
 
+_OF_STORES = ("store", "name", "agents")
+_OF_ONE_PROCESS = ("processes", "executor", "max_seconds")
 _Ended = tuple["Report", "Mapping[str, BaseException]"]
 """The report of a run, and the exceptions of its tasks."""
 
 
-def _plan(  # noqa: PLR0917 - what a user can ask for
+def _plan(
     flow: Flow,
-    inputs: Mapping[str, Any] | None,
-    jobs: int | None,
-    processes: bool | Processes,  # noqa: FBT001
-    executor: Executor | None,
-    folder: str | Path | None,
-    signals: Sequence[Signal],
-    max_seconds: float | None,
-    watch: Callable[[TaskEvent], None] | None,
-    should_stop: Callable[[], bool] | None,
+    inputs: Mapping[str, Any] | None = None,
+    options: RunOptions = RunOptions(),  # noqa: B008 - it is not changed
+    should_stop: Callable[[], bool] | None = None,
 ) -> _Plan:
+    for name in options.keys() - RunOptions.__annotations__.keys():
+        hint = nearest(name, RunOptions.__annotations__) or f"options are {', '.join(RunOptions.__annotations__)}"
+        raise TypeError(f"a run has no option `{name}`; {hint}")
     definition = definition_of(flow)
     if problems := problems_of(definition):
         raise problems[0]
-    place = None if folder is None else Path(folder)
-    own = {"processes": processes, "executor": executor, "max_seconds": max_seconds}
-    return _Plan(flow, definition, inputs, place, signals, watch, should_stop, own, jobs)
+    return _Plan(flow, definition, inputs, options, should_stop)
 
 
 def definition_of(workflow: object) -> Workflow:
@@ -309,39 +296,42 @@ def definition_of(workflow: object) -> Workflow:
     return found
 
 
-def _carried_out(plan: _Plan, store: StoreAddress, name: str | None, agents: int | None, stop: Flag) -> _Ended:
+def _carried_out(plan: _Plan, stop: Flag) -> _Ended:
     """Run it until it is over, or to stop."""
-    if agents is not None:
-        with _submitted(plan, store, name, agents) as run:
+    options = plan.options
+    if options.get("agents") is not None:
+        with _submitted(plan) as run:
             return run.wait_until(stop, check=False), {}
     from solvent.runs.embedded import EmbeddedRun
     from solvent.store import open_store
 
-    url = address_of(store)
+    url = address_of(options.get("store"))
     if not url:
-        if name is not None:
+        if options.get("name") is not None:
             raise Misuse("H313", "`name` names a run in a store, and none is given", hint="store=True")
         embedded = EmbeddedRun(plan.workflow, plan.inputs, **plan.embedding(stop))
         report = executed(None, embedded, plan.returns)
     else:
         with open_store(url) as opened:
-            held = _held(opened, plan, name)
+            held = _held(opened, plan)
             embedded = held.embed(plan.workflow, plan.inputs, **plan.embedding(stop))
             report = executed(held, embedded, plan.returns)
     embedded.execution.dissolve()
     return report, embedded.execution.errors
 
 
-def _held(store: Store, plan: _Plan, name: str | None) -> RecordedRun:
+def _held(store: Store, plan: _Plan) -> RecordedRun:
     """Return the record of a run that this process is to execute."""
     from solvent.runs.recorded_run import new_run
-    from solvent.runs.registry import RunOptions
+    from solvent.runs.registry import KeptOptions
     from solvent.values import codec
 
-    how = RunOptions(
-        jobs=plan.jobs,
-        processes=bool(plan.own["processes"]),
-        signals=codec.encode([list(one) for one in plan.signals]) if plan.signals else b"",
+    options = plan.options
+    signals, name = options.get("signals"), options.get("name")
+    how = KeptOptions(
+        jobs=options.get("jobs"),
+        processes=bool(options.get("processes")),
+        signals=codec.encode([list(one) for one in signals]) if signals else b"",
         folder=str((plan.folder or Path()).absolute()),
     )
     file = _file_of(plan.flow)
@@ -351,10 +341,11 @@ def _held(store: Store, plan: _Plan, name: str | None) -> RecordedRun:
     return held
 
 
-def _submitted(plan: _Plan, store: StoreAddress, name: str | None, agents: int | None) -> Run:
+def _submitted(plan: _Plan) -> Run:
     from solvent.store import open_store
 
-    folder, url = None, address_of(store)
+    agents = plan.options.get("agents")
+    folder, url = None, address_of(plan.options.get("store"))
     if not url:
         if agents == 0:
             raise Misuse("H313", "agents that are there have a store, and none is given", hint="store=URL")
@@ -363,26 +354,18 @@ def _submitted(plan: _Plan, store: StoreAddress, name: str | None, agents: int |
     opened = open_store(url, is_durable=folder is None)
     try:
         if agents is None:
-            background = _in_background(_held(opened, plan, name), plan)
-            return Run(
-                opened,
-                background.name,
-                background=background,
-                folder=folder,
-                resume=_resuming(url, plan),
-                workflow_for=_workflow_for_agents,
-            )
-        given = _given_to_agents(opened, plan, name)
+            background = _in_background(_held(opened, plan), plan)
+            known = _continuing(url, plan)
+            return Run(opened, background.name, background=background, folder=folder, **known)
+        given = _given_to_agents(opened, plan)
         local = _local_agents(opened, url, given, plan, agents)
     except BaseException:
         opened.close()
         if folder is not None:
             folder.cleanup()
         raise
-    run = Run(
-        opened, given.run, agents=local, folder=folder, resume=_resuming(url, plan), workflow_for=_workflow_for_agents
-    )
-    run.watch, run.returns = plan.watch, plan.returns
+    run = Run(opened, given.run, agents=local, folder=folder, **_continuing(url, plan))
+    run.watch, run.returns = plan.options.get("watch"), plan.returns
     return run
 
 
@@ -397,15 +380,17 @@ def _in_background(held: RecordedRun, plan: _Plan) -> BackgroundRun:
     return BackgroundRun(held, embedded, stop, plan.returns).start()
 
 
-def _given_to_agents(store: Store, plan: _Plan, name: str | None) -> RunRecord:
+def _given_to_agents(store: Store, plan: _Plan) -> RunRecord:
     from solvent.runs.agents.submission import give_to_agents
     from solvent.runs.registry import new_name
 
-    wrong = [what for what, value in {**plan.own, "should_stop": plan.should_stop}.items() if value]
-    if wrong:
+    options = plan.options
+    own = {**{what: options.get(what) for what in _OF_ONE_PROCESS}, "should_stop": plan.should_stop}
+    if wrong := [what for what, value in own.items() if value]:
         raise Misuse("H313", f"`{wrong[0]}` cannot be used with agents", hint="leave one of them out")
     workflow = _importable(plan).workflow
-    return give_to_agents(store, name or new_name(workflow.name), workflow, plan.inputs, signals=plan.signals)
+    name = options.get("name") or new_name(workflow.name)
+    return give_to_agents(store, name, workflow, plan.inputs, signals=options.get("signals", ()))
 
 
 def _importable(plan: _Plan) -> _Plan:
@@ -439,7 +424,7 @@ def _local_agents(store: Store, url: str, record: RunRecord, plan: _Plan, count:
         url,
         [file],
         count,
-        jobs=plan.jobs,
+        jobs=plan.options.get("jobs"),
         more=["--folder", place],
         variables={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
@@ -478,7 +463,7 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun
 
         store = run.store
         record = existing(store, run.name)
-        known = plan if flow is None else _plan_of(flow)
+        known = plan if flow is None else _plan(flow)
         is_asked = retry_failed or since is not None
         if known is None:
             if (record.by_agents and not agents and not is_asked) or (record.has_ended and not is_asked):
@@ -504,15 +489,15 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun
             if not record.by_agents:
                 record = hand_to_agents(store, record, takes_over=take_over)
             return None, _local_agents(store, url, record, known, agents or 0), record.run
-        folder = record.options.folder
-        known = known._replace(
-            workflow=workflow,
-            inputs=inputs_of(store, record),
-            signals=signals_of(record),
-            jobs=known.jobs or record.options.jobs,
-            folder=known.folder or (Path(folder) if folder else None),
-            own={**known.own, "processes": known.own["processes"] or record.options.processes},
-        )
+        kept = record.options
+        options: RunOptions = {
+            **known.options,
+            "signals": signals_of(record),
+            "jobs": known.options.get("jobs") or kept.jobs,
+            "folder": known.folder or (Path(kept.folder) if kept.folder else None),
+            "processes": known.options.get("processes") or kept.processes,
+        }
+        known = known._replace(workflow=workflow, inputs=inputs_of(store, record), options=options)
         return _in_background(resumed(store, record, takes_over=take_over), known), None, record.run
 
     return resume
@@ -523,15 +508,11 @@ def _continuing(url: str, plan: _Plan | None) -> dict[str, Any]:
     return {"resume": _resuming(url, plan), "workflow_for": _workflow_for_agents}
 
 
-def _plan_of(flow: Flow) -> _Plan:
-    return _plan(flow, None, None, False, None, None, (), None, None, None)
-
-
 def _workflow_for_agents(flow: Flow) -> Workflow:
     """Return the workflow as agents are to execute it."""
     from solvent.runs.agents.submission import refuse_what_agents_cannot
 
-    workflow = _importable(_plan_of(flow)).workflow
+    workflow = _importable(_plan(flow)).workflow
     refuse_what_agents_cannot(workflow)
     return workflow
 
@@ -542,4 +523,4 @@ def _tell(loop: asyncio.AbstractEventLoop, tell: Callable[[Any], None], what: ob
         loop.call_soon_threadsafe(tell, what)
 
 
-__all__ = ["attach", "definition_of", "run", "run_async", "submit"]
+__all__ = ["RunOptions", "attach", "definition_of", "run", "run_async", "submit"]

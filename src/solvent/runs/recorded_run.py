@@ -37,7 +37,7 @@ from solvent.runs.holders import (
 from solvent.runs.registry import (
     FORMAT,
     NAME_RULE,
-    RunOptions,
+    KeptOptions,
     create,
     end,
     existing,
@@ -256,7 +256,7 @@ def new_run(
     *,
     file: str = "",
     folder: str = "",
-    options: RunOptions = RunOptions(),  # noqa: B008 - it cannot change
+    options: KeptOptions = KeptOptions(),  # noqa: B008 - it cannot change
 ) -> RecordedRun:
     """Return a run that is to begin, with a name of its own."""
     record = new_record(store, new_name(workflow.name), workflow, inputs, file=file, folder=folder, options=options)

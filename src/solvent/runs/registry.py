@@ -65,7 +65,7 @@ _RUNS = "runs/"
 _RESOURCES = "its tasks change resources in place, and what is in those is not recorded"
 
 
-class RunOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+class KeptOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     """The options of a run that matter when it is continued."""
 
     jobs: int | None = None
@@ -100,7 +100,7 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     #: The file as it was given, and the folder in which that was.
     file: str = ""
     folder: str = ""
-    options: RunOptions = RunOptions()
+    options: KeptOptions = KeptOptions()
     #: Why it cannot be continued if it is stopped.
     hindrance: str = ""
     #: Whether agents run it.
@@ -487,7 +487,7 @@ def _named(value: Any) -> Any:
 _DIGESTED = encoder(enc_hook=_named, order="deterministic")
 
 __all__ = [
-    "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "RunOptions",
+    "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "KeptOptions",
     "RunRecord", "State", "announce", "announced", "announced_record", "calls_of", "change", "create", "digest_of",
     "end", "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
     "list_runs", "messages_of", "names_in", "new_name", "new_record", "prefix_from", "record_of", "run_at", "shards_of",

@@ -16,7 +16,7 @@ from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted, WaitBegan
 from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.kept import MIN_BLOB_BYTES
-from solvent.runs.registry import RunOptions, new_record
+from solvent.runs.registry import KeptOptions, new_record
 from solvent.runs.replay import Replay
 from solvent.services import cancelled
 from solvent.store import Store, open_store
@@ -76,7 +76,7 @@ def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
 
 def replay(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     """Do what a journal has again."""
-    signals = RunOptions(signals=codec.encode([list(one) for one in options.pop("signals", ())]))
+    signals = KeptOptions(signals=codec.encode([list(one) for one in options.pop("signals", ())]))
     record = new_record(store, log.split("/")[1], workflow, options.pop("inputs", None), options=signals)
     return Replay(store, record, workflow, **options).run()
 

@@ -19,7 +19,7 @@ from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.events import CallAnswered, CallFailed, CallStarted
 from solvent.runs.projection import JournalReader
 from solvent.runs.recorded_run import new_run, resume
-from solvent.runs.registry import RunOptions, existing, key_of
+from solvent.runs.registry import KeptOptions, existing, key_of
 from solvent.runs.replay import Replay
 from solvent.runs.versions import apply, plan_update, tasks_from
 from solvent.store import open_store
@@ -163,7 +163,7 @@ def test_every_pattern_keeps_its_answers_wherever_it_is_cut(tmp_path: Path, exam
     workflow, one = workflow_in(example.file), example.cases[0]
     signals = {task.control.signal for task in workflow.tasks if task.control is not None and task.control.signal}
     coming = [(0.01 * at, name, at) for at, name in enumerate(sorted(signals))]
-    options = RunOptions(signals=codec.encode([list(one) for one in coming]))
+    options = KeptOptions(signals=codec.encode([list(one) for one in coming]))
     with open_store(str(tmp_path / "whole.db"), is_durable=False) as whole:
         held = new_run(whole, workflow, one.inputs, options=options)
         held.name("r1")
