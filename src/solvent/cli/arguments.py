@@ -214,6 +214,12 @@ def add_max_seconds(parser: Any) -> None:
     parser.add_argument("--max-seconds", type=limit_seconds, metavar="S", help=says)
 
 
+def add_deadline(parser: Any) -> None:
+    """Add --deadline."""
+    says = "a run that has not ended in this time (90, 30m, 2h, 7d) fails, whoever executes it"
+    parser.add_argument("--deadline", type=deadline, metavar="TIME", help=says)
+
+
 def add_log(parser: Any) -> None:
     """Add --log-format and --log-level."""
     says = "the format of the log: text (default), or one JSON object per line"
@@ -357,6 +363,16 @@ def duration(text: str) -> float:
     value = _number(text[:-1]) * _UNITS.get(text[-1:], float("nan"))
     if not 0 <= value < float("inf"):
         raise ArgumentTypeError(f"must be a duration, such as 90m, 12h, 30d or 2w, not `{text}`")
+    return value
+
+
+def deadline(text: str) -> float:
+    """Read in which time a run must end."""
+    from solvent.workflows.durations import DURATION_RULE, seconds_of
+
+    value = seconds_of(text)
+    if not value:
+        raise ArgumentTypeError(f"must be a duration above 0 ({DURATION_RULE}), not `{text}`")
     return value
 
 

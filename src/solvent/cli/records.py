@@ -66,6 +66,7 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
         processes=options.processes,
         scale=options.scale,
         signals=codec.encode([list(one) for one in options.signal]) if options.signal else b"",
+        deadline=options.deadline,
     )
     held = new_run(store, workflow, inputs, file=options.file, folder=os.getcwd(), options=how)  # noqa: PTH109
     if options.name:
@@ -242,6 +243,8 @@ def record_as_json(store: Store, record: RunRecord) -> dict[str, Any]:
         found["ended"] = record.ended
     if record.why:
         found["text"] = record.why
+    if record.deadline:
+        found["deadline"] = record.deadline
     if record.version > 1:
         found["version"] = record.version
     if record.by_agents and not record.has_ended:

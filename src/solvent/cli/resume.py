@@ -17,6 +17,7 @@ import msgspec
 from solvent.cli.agent_runs import tell_end
 from solvent.cli.arguments import (
     add_agents,
+    add_deadline,
     add_format,
     add_log,
     add_max_seconds,
@@ -36,7 +37,7 @@ from solvent.runs.agents.submission import refuse_what_agents_cannot
 from solvent.runs.continuation import next_version
 from solvent.runs.holders import is_left
 from solvent.runs.recorded_run import resume
-from solvent.runs.registry import digest_of, find, inputs_of, latest, signals_of, workflow_of
+from solvent.runs.registry import digest_of, find, inputs_of, latest, set_deadline, signals_of, workflow_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -54,6 +55,8 @@ def main(arguments: list[str]) -> int:
         if record.folder:
             refuse(options, ("scale",), "cannot be changed: this run keeps its scale")
         record = _continued(store, record, options)
+        if options.deadline is not None:
+            record = set_deadline(store, record.run, options.deadline)
         if options.agents and record.folder and not record.has_ended:
             record = _with_agents(store, record, options)
         if record.by_agents:
@@ -90,6 +93,7 @@ def parser() -> ArgumentParser:
     add_scale(parser)
     parser.add_argument("--processes", action="store_true", help="call Python services in worker processes")
     add_max_seconds(parser)
+    add_deadline(parser)
     parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
     add_wfformat(parser)
     add_otel(parser)

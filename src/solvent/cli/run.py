@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.arguments import (
     add_agents,
+    add_deadline,
     add_format,
     add_functions,
     add_limits,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 _FOR_WORKFLOWS = (
     "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "store", "no_record", "no_sync", "otel",
-    "log_format", "log_level",
+    "log_format", "log_level", "deadline",
 )  # fmt: skip
 _FOR_AGENTS = ("shards",)
 _FOR_NODES = (
@@ -158,6 +159,7 @@ def _add_for_workflows(parser: ArgumentParser) -> None:
     group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
     add_agents(group)
     add_shards(group)
+    add_deadline(group)
     group = parser.add_argument_group("the record of a run")
     group.add_argument("--name", metavar="RUN", help="the name of the run (default: a new name)")
     add_store(group)

@@ -156,6 +156,7 @@ def _execute(
                 folder=folder,
                 solution=solution,
                 max_seconds=options.max_seconds,
+                deadline=options.deadline,
                 watch=view.take,
                 observe=tracer,
                 observer=trace,

@@ -208,7 +208,8 @@ def _show(store: Store, record: RunRecord, options: Namespace) -> None:
     how = f"{shown(record.workflow)}, {what}" if what else f"{record.workflow} ({record.file})"
     why = f": {shown(record.why)}" if record.why else ""
     write((record.run, "bold"), ": ", (seen.state, _STYLES.get(seen.state, "")), f"{why}, {how}")
-    write(f"began {local_time(record.created)}" + (f", ended {local_time(record.ended)}" if record.ended else ""))
+    late = f", must end by {local_time(record.deadline)}" if record.deadline else ""
+    write(f"began {local_time(record.created)}" + (f", ended {local_time(record.ended)}" if record.ended else late))
     if seen.state == "running" and not record.by_agents:
         write(f"{holder_of(store, record)} runs it")
     _write_counts(seen)

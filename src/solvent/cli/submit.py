@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.cli.arguments import add_format, add_no_sync, add_shards, add_store, parser_for
+from solvent.cli.arguments import add_deadline, add_format, add_no_sync, add_shards, add_store, parser_for
 from solvent.cli.render import write, write_json
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_workflow_to_run
 
@@ -27,7 +27,8 @@ def main(arguments: list[str]) -> int:
     workflow = load_workflow_to_run(options.file, scale=options.scale).workflow
     with store_for(options) as store, hints_with_store(options):
         run = options.name or new_name(workflow.name)
-        record = give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards)
+        record = give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards,
+                                deadline=options.deadline)  # fmt: skip
     if options.format == "json":
         write_json({"run": run, "workflow": record.workflow, "shards": record.shards})
     else:
@@ -44,6 +45,7 @@ def parser() -> ArgumentParser:
     add_store(parser)
     parser.add_argument("--name", metavar="RUN", help="the name of the run (default: a new name)")
     add_shards(parser)
+    add_deadline(parser)
     add_no_sync(parser)
     add_format(parser)
     return parser

@@ -29,6 +29,7 @@ from solvent.runs.report import succeeded
 from solvent.runs.run_handle import BackgroundRun, Run, executed
 from solvent.runs.store_address import address_of, open_existing
 from solvent.workflows.checks import check as problems_of
+from solvent.workflows.durations import DURATION_RULE, seconds_of
 from solvent.workflows.model import Workflow
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ class RunOptions(TypedDict, total=False):
     signals: Sequence[tuple[float, str, Any]]
     """Signals from outside, each with the seconds from the start, the name and the value."""
     max_seconds: float | None
-    """Stop after that time; the run can be resumed, if it is recorded."""
+    """Stop after that time, counted in this process; the run can be resumed, if it is recorded."""
+    deadline: float | str | None
+    """In which time the run must end, also while no process executes it: seconds, `"30m"`, `"2h"`; after that it fails.
+    By default that of the workflow."""
     watch: Callable[[TaskEvent], None] | None
     """Called with each `TaskEvent`, one at a time, from any thread of the run."""
 
@@ -252,6 +256,11 @@ class _Plan(NamedTuple):
         given = self.options.get("folder")
         return None if given is None else Path(given)
 
+    @property
+    def deadline(self) -> float | None:
+        """In how many seconds it must end, if that is said."""
+        return deadline_of(self.options.get("deadline"))
+
     def embedding(self, stop: Flag) -> dict[str, Any]:
         """Return the options for an `EmbeddedRun`."""
         asked = self.should_stop
@@ -259,6 +268,7 @@ class _Plan(NamedTuple):
         return {
             **given,
             "folder": self.folder,
+            "deadline": self.deadline,
             "should_stop": lambda: stop.is_set() or (asked is not None and asked()),
         }
 
@@ -281,7 +291,18 @@ def _plan(
     definition = definition_of(flow)
     if problems := problems_of(definition):
         raise problems[0]
-    return _Plan(flow, definition, inputs, options, should_stop)
+    plan = _Plan(flow, definition, inputs, options, should_stop)
+    # It is refused before anything is begun.
+    _ = plan.deadline
+    return plan
+
+
+def deadline_of(duration: object) -> float | None:
+    """Return the seconds of a deadline; raise `Misuse` H319 for what is no duration."""
+    seconds = None if duration is None else seconds_of(duration)
+    if duration is not None and not seconds:
+        raise Misuse("H319", f"{duration!r} is no deadline", hint=DURATION_RULE)
+    return seconds
 
 
 def definition_of(workflow: object) -> Workflow:
@@ -333,6 +354,7 @@ def _held(store: Store, plan: _Plan) -> RecordedRun:
         processes=bool(options.get("processes")),
         signals=codec.encode([list(one) for one in signals]) if signals else b"",
         folder=str((plan.folder or Path()).absolute()),
+        deadline=plan.deadline,
     )
     file = _file_of(plan.flow)
     held = new_run(store, plan.workflow, plan.inputs, file=file, folder=str(Path.cwd()), options=how)
@@ -390,7 +412,8 @@ def _given_to_agents(store: Store, plan: _Plan) -> RunRecord:
         raise Misuse("H313", f"`{wrong[0]}` cannot be used with agents", hint="leave one of them out")
     workflow = _importable(plan).workflow
     name = options.get("name") or new_name(workflow.name)
-    return give_to_agents(store, name, workflow, plan.inputs, signals=options.get("signals", ()))
+    signals = options.get("signals", ())
+    return give_to_agents(store, name, workflow, plan.inputs, signals=signals, deadline=plan.deadline)
 
 
 def _importable(plan: _Plan) -> _Plan:
@@ -455,13 +478,14 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun
         since: str | None,
         agents: int | None,
         take_over: bool,  # noqa: FBT001
+        deadline: float | str | None,
     ) -> tuple[BackgroundRun | None, LocalAgents | None, str]:
         from solvent.runs.agents.submission import hand_to_agents
         from solvent.runs.continuation import next_version
         from solvent.runs.recorded_run import resume as resumed
-        from solvent.runs.registry import digest_of, existing, inputs_of, signals_of
+        from solvent.runs.registry import digest_of, existing, inputs_of, set_deadline, signals_of
 
-        store = run.store
+        store, seconds = run.store, deadline_of(deadline)
         record = existing(store, run.name)
         known = plan if flow is None else _plan(flow)
         is_asked = retry_failed or since is not None
@@ -485,6 +509,8 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun
             )
         if record.has_ended:
             return None, None, record.run
+        if seconds is not None:
+            record = set_deadline(store, record.run, seconds)
         if record.by_agents or agents is not None:
             if not record.by_agents:
                 record = hand_to_agents(store, record, takes_over=take_over)

@@ -30,7 +30,7 @@ from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS, bound
 from solvent.runs.journal import MemoryJournal
 from solvent.runs.kinds import MAKERS
-from solvent.runs.report import stopped_states
+from solvent.runs.report import DeadlinePassed, cancelled_states, deadline_text, stopped_states
 from solvent.runs.resources import lender_of, while_lending
 from solvent.runs.turns import Turns
 from solvent.services import Caller
@@ -74,6 +74,8 @@ class EmbeddedRun:
         solution: Solution | None = None,
         signals: Sequence[Signal] = (),
         max_seconds: float | None = None,
+        deadline: float | None = None,
+        ends_at: float = 0.0,
         watch: Callable[[TaskEvent], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
@@ -83,7 +85,8 @@ class EmbeddedRun:
         """`solution` is a concrete workflow that was not translated here.
 
         `inbox` returns the signals that other processes have sent since its last call: name, value and id. Without it
-        no signals can be sent, and a run that waits for people is stuck.
+        no signals can be sent, and a run that waits for people is stuck. `deadline` is how many seconds it may take, if
+        not as its workflow says; `ends_at` is when that is over, in seconds since 1970, if it was begun before.
         """
         if solution is None:
             concrete = concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
@@ -107,6 +110,9 @@ class EmbeddedRun:
         self._heard_at = 0.0
         self._should_stop = should_stop
         self._max_seconds = max_seconds
+        self._deadline = deadline or workflow.deadline or 0.0
+        self._ends_at = ends_at or (time.time() + self._deadline if self._deadline else 0.0)
+        self._is_late = False
         self._began = 0.0
         self._is_interrupted = False
         self._queue: CallQueue | None = None
@@ -159,6 +165,8 @@ class EmbeddedRun:
             report = execution.finish()
             if isinstance(report.error, LimitReached):
                 report.states = stopped_states(report.states, was_out)
+            elif self._is_late:
+                report.states = cancelled_states(report)
             return report
 
     @contextmanager
@@ -336,6 +344,9 @@ class EmbeddedRun:
         if self._should_stop is not None and self._should_stop():
             self._is_interrupted = True
             return True
+        if self._ends_at and time.time() >= self._ends_at:
+            self._is_late = True
+            return True
         return self._max_seconds is not None and time.perf_counter() - self._began > self._max_seconds
 
     def _running(self) -> set[str]:
@@ -343,14 +354,21 @@ class EmbeddedRun:
         calls = self.execution.calls
         return {call.task for call in calls.out if call.key not in calls.waiting}
 
-    def _stopped(self) -> LimitReached:
+    def _named_calls(self) -> list[str]:
+        """Return the names of the tasks that have calls out, also in sub-workflows."""
+        calls = self.execution.calls
+        return sorted({one.label for one in calls.out if one.nested is None and one.key not in calls.waiting})
+
+    def _stopped(self) -> LimitReached | DeadlinePassed:
         execution, report = self.execution, self.report
+        if self._is_late:
+            opened = self._named_calls() or sorted(task for task, _ in execution.waits)
+            return DeadlinePassed(deadline_text(self._deadline, opened))
         if self._is_interrupted:
             return Interrupted("H504", "interrupted before the workflow was done")
         limit = f"time limit of {self._max_seconds:g} s reached"
         hint = "allow more: --max-seconds"
-        calls = execution.calls
-        running = sorted({one.label for one in calls.out if one.nested is None and one.key not in calls.waiting})
+        running = self._named_calls()
         if not running:
             return LimitReached("H502", f"{limit} before the workflow was done", hint=hint)
         named = ", ".join(f"`{name}`" for name in running[:_MAX_NAMED])

@@ -536,7 +536,8 @@ class RunView:
     def _over(self, event: Ended) -> list[Change]:
         self.ended = self._after(event.at)
         changes: list[Change] = []
-        if event.state == "cancelled":
+        if event.state == "cancelled" or event.why:
+            # It was ended from outside.
             for name in list(self.out):
                 changes += self._end_call(name, event.at, "cancelled", "cancelled")
             for task in {call.task: None for call in self.calls}:

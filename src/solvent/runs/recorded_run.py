@@ -46,6 +46,7 @@ from solvent.runs.registry import (
     new_name,
     new_record,
 )
+from solvent.runs.report import DeadlinePassed, cancelled_states
 from solvent.runs.signals import SignalReader
 from solvent.store.leases import AGENTS, Heartbeat
 
@@ -120,8 +121,14 @@ class RecordedRun:
         def must_stop() -> bool:
             return self.should_stop() or (should_stop is not None and should_stop())
 
-        journal, inbox = self.journal, self.signals
-        return EmbeddedRun(workflow, inputs, journal=journal, inbox=inbox, should_stop=must_stop, **options)
+        return EmbeddedRun(
+            workflow,
+            inputs,
+            journal=self.journal,
+            inbox=self.signals,
+            should_stop=must_stop,
+            **{**options, "deadline": self.record.options.deadline, "ends_at": self.record.deadline},
+        )
 
     def execute(self, run: EmbeddedRun) -> Report:
         """Execute the run, opening it first unless that was done, keep how it ended, and return its report."""
@@ -210,13 +217,11 @@ class RecordedRun:
             return
         if is_cancelled:
             report.error, report.is_cancelled = None, True
-            # What was called and has not ended was ended with the run, and does not wait any more.
-            is_open = {"waiting", "interrupted"}
-            gone = [name for name, told in report.states.items() if told in is_open and report.calls.get(name)]
-            report.states.update(dict.fromkeys(gone, "cancelled"))
+            report.states = cancelled_states(report)
         state: State = "cancelled" if report.is_cancelled else "done" if report.succeeded else "failed"
-        self._shard.close(closed_run(self.store, report, self.journal.adaptations), Ended(state, time.time()))
-        end(self.store, self.record.prefix, state)
+        why = report.error.message if isinstance(report.error, DeadlinePassed) else ""
+        self._shard.close(closed_run(self.store, report, self.journal.adaptations), Ended(state, time.time(), why))
+        end(self.store, self.record.prefix, state, why)
         self.record = existing(self.store, self.record.run)
         self.leave()
 

@@ -75,6 +75,8 @@ class KeptOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     signals: bytes = b""
     #: Where the files that the workflow names are, if not beside its own.
     folder: str = ""
+    #: In how many seconds it must end, if not as its workflow says.
+    deadline: float | None = None
 
 
 class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -117,6 +119,8 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     branch: str = ""
     #: The blob with answers of the version before whose calls may still come (see `versions`).
     pool: str = ""
+    #: When it must have ended; 0 where it may take its time.
+    deadline: Time = 0.0
     #: The process that is about to make a further version of it: meanwhile nothing begins (see `agents.pause`).
     updater: str = ""
 
@@ -129,6 +133,11 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     def has_ended(self) -> bool:
         """Whether nothing more can happen."""
         return self.state in _ENDED
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its deadline has passed before it ended."""
+        return 0.0 < self.deadline <= (self.ended if self.has_ended else time.time())
 
     @property
     def lasted(self) -> float:
@@ -189,7 +198,13 @@ def prefix_from(data: bytes) -> str:
 
 
 def new_record(
-    store: Store, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None = None, **facts: Any
+    store: Store,
+    run: str,
+    workflow: Workflow,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    options: KeptOptions = KeptOptions(),  # noqa: B008 - it cannot change
+    **facts: Any,
 ) -> RunRecord:
     """Return the record of a run that is to begin; its name is free or not, which `create` finds out."""
     hindrance = _RESOURCES if workflow.resources else ""
@@ -199,10 +214,11 @@ def new_record(
     except codec.Unrecordable as error:
         hindrance = f"its inputs are not all data: {error}"
     document = document_of(workflow)
+    created, seconds = time.time(), options.deadline or workflow.deadline
     return RunRecord(
         run=run,
         workflow=workflow.name,
-        created=time.time(),
+        created=created,
         format=FORMAT,
         digest=digest_of(workflow),
         tasks=len(workflow.tasks),
@@ -211,6 +227,8 @@ def new_record(
         document=store.put_blob(document.encode()) if document else "",
         hindrance=hindrance,
         signals=workflow.signals,
+        options=options,
+        deadline=created + seconds if seconds else 0.0,
         **facts,
     )
 
@@ -272,6 +290,20 @@ def change(store: Store, run: str, make: Callable[[RunRecord], RunRecord | None]
         with suppress(Conflict):
             store.put(key_of(run), encode_msgpack(record), expected=entry.revision)
             return record
+
+
+def set_deadline(store: Store, run: str, seconds: float) -> RunRecord:
+    """Have a run end in so many seconds from now, and return its record; one that has ended stays as it is."""
+
+    def changed(record: RunRecord) -> RunRecord | None:
+        options = msgspec.structs.replace(record.options, deadline=seconds)
+        return (
+            None
+            if record.has_ended
+            else msgspec.structs.replace(record, options=options, deadline=time.time() + seconds)
+        )
+
+    return change(store, run, changed) or existing(store, run)
 
 
 def end(store: Store, prefix: str, state: State, why: str = "") -> bool:
@@ -490,6 +522,6 @@ __all__ = [
     "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "KeptOptions",
     "RunRecord", "State", "announce", "announced", "announced_record", "calls_of", "change", "create", "digest_of",
     "end", "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
-    "list_runs", "messages_of", "names_in", "new_name", "new_record", "prefix_from", "record_of", "run_at", "shards_of",
-    "signals_of", "task_names", "tell_agents", "workflow_of",
+    "list_runs", "messages_of", "names_in", "new_name", "new_record", "prefix_from", "record_of", "run_at",
+    "set_deadline", "shards_of", "signals_of", "task_names", "tell_agents", "workflow_of",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import LimitReached, WorkflowFailed, is_internal
 from solvent.lang.printer import print_solution
+from solvent.workflows.durations import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -182,6 +183,30 @@ def concluded(  # noqa: PLR0917 - how all tasks are
     return report
 
 
+class DeadlinePassed(WorkflowFailed):
+    """A run had not ended when its deadline passed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("W211", text, hint="allow more time: --deadline, or the `deadline` of the workflow")
+
+
+def deadline_text(seconds: float, tasks: Collection[str]) -> str:
+    """Return the words for a deadline that has passed while some tasks were open."""
+    named = ", ".join(f"`{one}`" for one in [*tasks][:_MAX_SAID])
+    more = f" and {len(tasks) - _MAX_SAID:,} more" if len(tasks) > _MAX_SAID else ""
+    were = f"while {named}{more} {'was' if len(tasks) == 1 else 'were'} open" if tasks else "before the run was done"
+    return f"the deadline of {duration_text(seconds)} has passed {were}"
+
+
+def cancelled_states(report: Report) -> dict[str, str]:
+    """Return the states of the tasks of a run that is ended from outside: what was called and is open is cancelled."""
+    is_open = {"waiting", "interrupted"}
+    return {
+        name: "cancelled" if state in is_open and report.calls.get(name) else state
+        for name, state in report.states.items()
+    }
+
+
 def stopped_states(states: Mapping[str, str], was_out: Collection[str]) -> dict[str, str]:
     """Return the states of the tasks of a run that is not over: those with calls out, and those that may yet begin."""
     return {
@@ -320,6 +345,7 @@ def said_counts(kept: int, again: int, new: int, gone: int) -> str:
 
 
 __all__ = [
-    "MAX_TEXT", "Failed", "Report", "RunFailed", "TaskEvent", "Timing", "concluded", "held_text", "problem_of",
-    "results_of", "standing_for", "state_of", "succeeded", "value_of",
+    "MAX_TEXT", "DeadlinePassed", "Failed", "Report", "RunFailed", "TaskEvent", "Timing", "cancelled_states",
+    "concluded", "deadline_text", "held_text", "problem_of", "results_of", "standing_for", "state_of", "succeeded",
+    "value_of",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from solvent.runs.continuation import refuse_to_update, update_run
 from solvent.runs.holders import holder_of, is_there, status_of, this_process
 from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits, state_of, view_of
 from solvent.runs.registry import FINISHED, end, existing, workflow_of
-from solvent.runs.report import Report, TaskEvent, succeeded, value_of
+from solvent.runs.report import DeadlinePassed, Report, TaskEvent, succeeded, value_of
 from solvent.runs.signals import send_signal
 
 if TYPE_CHECKING:
@@ -278,6 +278,7 @@ class Run:
         since: str | None = None,
         agents: int | None = None,
         take_over: bool = False,
+        deadline: float | str | None = None,
     ) -> Self:
         """Continue it, if it was stopped: answered calls are not repeated, those that were running are.
 
@@ -288,12 +289,15 @@ class Run:
         - `since`: do this task again, and all after it.
         - `agents`: start so many agents for it; by default this process executes it, unless agents do.
         - `take_over`: continue even if its original process may be alive, which notices and stops.
+        - `deadline`: in which time from now it must end; a run that had ended has the time that it had before, anew.
 
         Raises `RecordProblem`: R404 if its workflow is not known, R405 if its process is still there or agents execute
         it, R406 if it cannot be resumed. If nothing is to be done, it stays as it is.
         """
         assert self._resume is not None
-        self._background, self._agents, self.name = self._resume(self, flow, retry_failed, since, agents, take_over)
+        self._background, self._agents, self.name = self._resume(
+            self, flow, retry_failed, since, agents, take_over, deadline
+        )
         return self
 
     def update(self, flow: Any = None, *, since: str | None = None, timeout: float = WAIT_UPDATE_SECONDS) -> str:
@@ -408,6 +412,8 @@ def ended_report(store: Store, record: RunRecord, workflow: Workflow | None, see
             report.error = WorkflowFailed(
                 "A106", f"no agent could continue `{record.run}`: {record.why or 'for an unknown reason'}"
             )
+    if record.state == "failed" and record.why and record.is_late:
+        report.error = DeadlinePassed(record.why)
     report.is_cancelled = report.is_cancelled or record.state == "cancelled"
     report.seconds, report.called_again, report.inner = record.lasted, seen.called_again, seen.inner_reports()
     report.timings = {name: one for name, one in seen.timings.items() if name in report.states}

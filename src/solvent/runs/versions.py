@@ -138,7 +138,9 @@ def plan_update(
 
 def _record_after(store: Store, record: RunRecord, workflow: Workflow) -> RunRecord:
     """Return the record of the version after one; its tasks are at the shards at which they were, where that can be."""
-    fresh = new_record(store, record.run, workflow, inputs_of(store, record))
+    fresh = new_record(store, record.run, workflow, inputs_of(store, record), options=record.options)
+    # A run that had ended has its time anew.
+    since_created = 0.0 if record.has_ended else fresh.created - record.created
     parts = _division(record, workflow, shards_of_version(store, record))
     where = {name: number for number, names in enumerate(parts) for name in names}
     return replace(
@@ -149,6 +151,7 @@ def _record_after(store: Store, record: RunRecord, workflow: Workflow) -> RunRec
         document=fresh.document,
         hindrance=fresh.hindrance,
         signals=fresh.signals,
+        deadline=fresh.deadline and fresh.deadline - since_created,
         format=fresh.format,
         shards=len(parts),
         max_shards=max(record.max_shards, len(parts)),

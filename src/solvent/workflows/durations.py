@@ -19,4 +19,13 @@ def seconds_of(duration: object) -> float | None:
     return seconds if seconds <= MAX_SECONDS else None
 
 
-__all__ = ["DURATION_RULE", "MAX_SECONDS", "seconds_of"]
+def duration_text(seconds: float) -> str:
+    """Return a duration as `seconds_of` reads it, in the largest unit of which it is a whole number."""
+    for unit in ("d", "h", "m"):
+        number = seconds / _UNITS[unit]
+        if number == int(number) > 0:
+            return f"{int(number)}{unit}"
+    return f"{seconds:g}s"
+
+
+__all__ = ["DURATION_RULE", "MAX_SECONDS", "duration_text", "seconds_of"]

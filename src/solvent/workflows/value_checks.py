@@ -15,6 +15,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem, nearest
+from solvent.workflows.durations import DURATION_RULE, MAX_SECONDS
 from solvent.workflows.model import Policy, Value, names_in
 from solvent.workflows.rule_functions import MAX_NESTED
 
@@ -56,6 +57,9 @@ def check_values(workflow: Workflow, problems: Problems) -> None:
         if not is_whole_text(name):
             message = f"the text `{name}` has half of a surrogate pair, which no record can hold"
             problems.add("W207", message, key, hint="write the whole character")
+    deadline = workflow.deadline
+    if deadline is not None and not (type(deadline) in (int, float) and 0 < deadline <= MAX_SECONDS):
+        problems.add("W206", f"the deadline of `{workflow.name}` is {shown(deadline)}", _NOWHERE, hint=DURATION_RULE)
     for service in workflow.services:
         _check_service(service, problems)
     for lock, permits in workflow.locks.items():

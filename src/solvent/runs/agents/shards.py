@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.errors import AgentProblem, RecordProblem, SolventError, StoreError
-from solvent.runs.registry import FORMAT, RunRecord, announce, key_of, new_record
+from solvent.runs.registry import FORMAT, KeptOptions, RunRecord, announce, key_of, new_record
 from solvent.values.limits import UNREADABLE
 from solvent.workflows.formats.yaml.writer import write_json
 from solvent.workflows.shards import MAX_SHARDS, divided, shards_for
@@ -56,6 +56,7 @@ def submit(
     *,
     max_shards: int | None = None,
     offered: Mapping[str, frozenset[str]] | None = None,
+    deadline: float | None = None,
 ) -> RunRecord:
     """Have a workflow run by whichever agents there are; `offered` says who offers each service, if that matters."""
     max_shards = min(max_shards or shards_for(workflow), MAX_SHARDS)
@@ -67,6 +68,7 @@ def submit(
         run,
         workflow,
         inputs,
+        options=KeptOptions(deadline=deadline),
         by_agents=True,
         shards=len(shards),
         max_shards=max(max_shards, len(shards)),

@@ -47,8 +47,11 @@ def give_to_agents(
     *,
     max_shards: int | None = None,
     signals: Sequence[Signal] = (),
+    deadline: float | None = None,
 ) -> RunRecord:
     """Have a workflow run by whichever agents there are, with signals that come at once.
+
+    It must end in so many seconds as `deadline` says, if not as the workflow says.
 
     Raise `AgentProblem` A101 for one that they cannot run.
     """
@@ -66,7 +69,7 @@ def give_to_agents(
         raise _taken(run)
     try:
         offered = _offered_apart(store, workflow)
-        record = submit(store, run, workflow, inputs, max_shards=max_shards, offered=offered)
+        record = submit(store, run, workflow, inputs, max_shards=max_shards, offered=offered, deadline=deadline)
     except WorkflowProblem as error:
         if error.code != "W106":
             raise

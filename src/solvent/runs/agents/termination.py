@@ -14,7 +14,9 @@ from solvent.errors import RecordProblem, problem_of
 from solvent.runs.agents.hosted_run import number_of
 from solvent.runs.agents.shards import MOVED, is_away, is_closed, is_over, standings
 from solvent.runs.closed_shards import report_of
+from solvent.runs.projection import view_of
 from solvent.runs.registry import OVER, end, record_of, run_at
+from solvent.runs.report import deadline_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +49,12 @@ class Endings:
             self.known.add(hosted.prefix)
             return True
         hosted.updater = record.updater
+        if record.is_late and not hosted.is_over:
+            view = view_of(self._store, record)
+            seconds = record.options.deadline or hosted.submitted.deadline or 0.0
+            opened = {call.task for call in view.out.values() if not call.opens} or {one.task for one in view.waits}
+            self.end_as_failed(hosted.prefix, deadline_text(seconds, sorted(opened)))
+            return True
         if hosted.here and not hosted.is_over and hosted.is_idle():
             self._consider(hosted)
         return hosted.prefix in self.known

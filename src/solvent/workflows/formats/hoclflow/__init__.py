@@ -23,6 +23,7 @@ What the paper has no words for stands in further molecules, all optional:
                    JOIN : ANY, SPLIT : ONE, ...             how it joins, splits, repeats, waits, cancels: see `reader`
     at the top     WORKFLOW : "name"     RESULTS : <T4>     INPUT : x      INPUT : y : 3 (with its default)
                    LOCKS : <l : 2>       PATTERNS : <majority : "majority.hocl">
+                   DEADLINE : 7200.0     RESOURCES : <grid : <SHAPE : ...>>
                    SERVICE : s1 : <PYTHON : "module:function", TIMEOUT : 5.0, OPTIONS : MAP : <"k" : 1>>
     in a rule      TRIGGER : (T2 : T5)                      T5 replaces T2, where BOND does not say it
                    ALSO : <T3>                              tasks given up with it

@@ -89,10 +89,7 @@ class ControlReader(ArgumentReader, TestReader):
             case "AGAIN":
                 return {"again": self._route(node)}
             case "SIGNAL_TIMEOUT":
-                value = self.value(node)
-                if type(value) not in (int, float) or value <= 0:
-                    self.fail(node, "`SIGNAL_TIMEOUT` is a number of seconds")
-                return {"timeout": float(value)}
+                return {"timeout": self.seconds(node, word)}
             case "MAX_ROUNDS":
                 return {"max_rounds": self._number(node, word)}
             case "THREADS":
@@ -115,6 +112,13 @@ class ControlReader(ArgumentReader, TestReader):
             hint = nearest(word or "", words)
             self.fail(node, f"{what} `{'`, `'.join(words[:-1])}` or `{words[-1]}`", code="W105", hint=hint)
         return word.lower()
+
+    def seconds(self, node: syntax.Expression, what: str) -> float:
+        """Read a time that a task or a workflow may take."""
+        value = self.value(node)
+        if type(value) not in (int, float) or value <= 0:
+            self.fail(node, f"`{what}` is a number of seconds")
+        return float(value)
 
     def _number(self, node: syntax.Node, what: str) -> int:
         if isinstance(node, syntax.Literal) and type(node.value) is int:
@@ -413,7 +417,7 @@ class ResourceReader(ArgumentReader):
 
 _TASK_WORDS = ("SRC", "SRV", "IN", "DST", "ARG", "WITH", "EACH", "AFTER", *CONTROL_WORDS)
 
-_TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS", "LOCKS", "PATTERNS", "RESOURCES")
+_TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS", "LOCKS", "PATTERNS", "RESOURCES", "DEADLINE")
 
 _SERVICE_WORDS = tuple(word.upper() for word in (*KINDS, "method", "options", *POLICY_KEYS))
 
@@ -464,6 +468,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         inputs: dict[str, Any] = {}
         results: tuple[str, ...] = ()
         limits: dict[str, dict[str, Any]] = {"LOCKS": {}, "PATTERNS": {}}
+        deadline: float | None = None
         rules: list[syntax.RuleNode] = []
         for one in node.items:
             if isinstance(one, syntax.RuleNode):
@@ -482,6 +487,8 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
                     self.places |= {("result", result): self.span(rest) for result in results}
                 case ("LOCKS" | "PATTERNS") as word:
                     limits[word] = self._named(rest, word, int if word == "LOCKS" else str)
+                case "DEADLINE":
+                    deadline = self.seconds(rest, "DEADLINE")
                 case "RESOURCES":
                     for resource, place in self.resources(rest):
                         self._place("resource", resource.name, place)
@@ -494,7 +501,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             self._place("alternative", alternative.name, rule)
         workflow = model.Workflow(
             name, tuple(tasks), tuple(services), alternatives, inputs, results,
-            limits["LOCKS"], limits["PATTERNS"], tuple(resources),
+            limits["LOCKS"], limits["PATTERNS"], tuple(resources), deadline=deadline,
         )  # fmt: skip
         check_destinations(workflow, self._destinations, self)
         return workflow

@@ -141,6 +141,8 @@ def _solution(workflow: Workflow, margin: str) -> str:
     if workflow.patterns:
         paths = (f"{print_plain_name(name)} : {print_string(path)}" for name, path in workflow.patterns.items())
         molecules.append(f"PATTERNS : <{', '.join(paths)}>")
+    if workflow.deadline is not None:
+        molecules.append(f"DEADLINE : {workflow.deadline!r}")
     if workflow.resources:
         molecules.append(f"RESOURCES : <{', '.join(map(print_resource, workflow.resources))}>")
     molecules += [f"SERVICE : {print_plain_name(one.name)} : {_service(one, margin)}" for one in workflow.services]

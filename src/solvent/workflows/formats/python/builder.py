@@ -300,8 +300,10 @@ class Builder:
         *,
         locks: Mapping[str, int] | None = None,
         patterns: Mapping[str, str] | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.name = name
+        self.deadline = deadline
         self.resources: dict[str, model.Resource] = {}
         self.inputs = dict(inputs)
         self.origin = origin
@@ -560,6 +562,7 @@ class Builder:
             self.patterns,
             tuple(self.resources.values()),
             self.labels,
+            self.deadline,
         )
 
     def _result(self, step: Any) -> str:

@@ -273,10 +273,10 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         function: Callable[P, Any],
         locks: Mapping[str, int] | None = None,
         patterns: Mapping[str, str] | None = None,
+        deadline: float | None = None,
     ) -> None:
         super().__init__(described, function)
-        self.locks = locks
-        self.patterns = patterns
+        self._facts: dict[str, Any] = {"locks": locks, "patterns": patterns, "deadline": deadline}
         self._original = self
         self.returns = ""
         """The name of the type that the function returned when it was last traced: `tuple`, `list`, `NoneType`, ..."""
@@ -303,7 +303,7 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
                 hint = "give each input of a workflow a name"
                 raise problem("W154", f"`{name}` takes `{parameter}`", hint=hint, about=function)
             inputs[parameter.name] = model.REQUIRED if parameter.default is parameter.empty else parameter.default
-        builder = Builder(name, inputs, origin=function, locks=self.locks, patterns=self.patterns)
+        builder = Builder(name, inputs, origin=function, **self._facts)
         steps = signature.bind_partial()
         steps.arguments.update({key: Step(builder, model.Input(key)) for key in inputs})
         with builder.tracing():

@@ -165,6 +165,7 @@ def workflow(
     name: str | None = None,
     locks: Mapping[str, int] | None = None,
     patterns: Mapping[str, str] | None = None,
+    deadline: float | str | None = None,
     **limits: Unpack[Limits],
 ) -> Callable[[Callable[P, R]], WorkflowFunction[P, R]]: ...
 
@@ -176,6 +177,7 @@ def workflow(
     name: str | None = None,
     locks: Mapping[str, int] | None = None,
     patterns: Mapping[str, str] | None = None,
+    deadline: float | str | None = None,
     **limits: Unpack[Limits],
 ) -> Any:
     """Make a workflow of a function that calls services.
@@ -186,12 +188,15 @@ def workflow(
     - `name`: what the workflow is called, if not as the function.
     - `locks`: how many steps may hold a lock at once, where that is more than one: `{"tape": 2}`.
     - `patterns`: rule libraries of your own for `joined_by`: `{"majority": "majority.hocl"}`.
+    - `deadline`: how long a run of it may take from its start, also while no process executes it: seconds, `"30m"`,
+      `"2h"`; after that it fails. Inside another workflow only that one's deadline counts.
     - `limits`: `Limits` of its calls inside another workflow.
 
     Returns a `WorkflowFunction`: `solvent.run` runs it, `definition()` returns its model.
 
-    Raises `WorkflowProblem` (W154) for a name that is not text or taken, and for a lock without permits. Errors inside
-    the function are raised when the workflow is run or its definition is asked for.
+    Raises `WorkflowProblem` (W154) for a name that is not text or taken, and for a lock without permits, (W155) for a
+    deadline that is no duration. Errors inside the function are raised when the workflow is run or its definition is
+    asked for.
 
     >>> from solvent import run, service, workflow
     >>> upper = service(str.upper)
@@ -205,11 +210,14 @@ def workflow(
     """
     _check_name(name)
     _check_names(locks or {}, patterns or {})
+    seconds = None if deadline is None else seconds_of(deadline)
+    if deadline is not None and not seconds:
+        raise problem("W155", f"{deadline!r} is no deadline", hint=DURATION_RULE)
 
     def make(function: Any) -> WorkflowFunction[Any, Any]:
         called = name or _identifier(function.__name__, "workflow")
         described = model.Service(called, kind="workflow", policy=model.Policy(**limits))
-        return WorkflowFunction[Any, Any](described, function, locks, patterns)
+        return WorkflowFunction[Any, Any](described, function, locks, patterns, seconds)
 
     return make if function is None else make(function)
 

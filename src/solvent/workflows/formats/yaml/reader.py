@@ -33,6 +33,8 @@ Resources are data that tasks claim by arguments.
       sweep: {service: s, in: [{resource: grid}]}
       look:  {service: s, in: [{resource: grid, mode: read, offset: 0, length: 10}]}
 
+A run of it must end in time: `deadline: 2h` at the top.
+
 How a task joins, splits, repeats, waits and cancels stands among its other keys.
 
     join: any                 all, any, first, active, or a library of the workflow's `patterns`
@@ -305,9 +307,7 @@ def _signal(reader: Reader, data: Any, path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         return {"signal": reader.text_or_nothing(data, path, "`signal`")}
     found = reader.mapping(data, path, "`signal`", SIGNAL_KEYS)
-    timeout = seconds_of(found.get("timeout"))
-    if found.get("timeout") is not None and not timeout:
-        reader.fail("W105", "`timeout` is a duration", (*path, "timeout"), hint=DURATION_RULE)
+    timeout = reader.duration(found.get("timeout"), (*path, "timeout"), "`timeout`")
     named = [key for key in SIGNAL_KEYS[:2] if key in found]
     if len(named) != 1:
         hint = "one that comes too early is kept if it is persistent, and lost if it is transient"
@@ -427,6 +427,7 @@ def _many(reader: Reader, data: Any, path: Path, task: model.Task) -> model.Many
 
 WORKFLOW_KEYS = (
     "workflow", "inputs", "services", "tasks", "alternatives", "results", "locks", "patterns", "resources",
+    "deadline",
 )  # fmt: skip
 
 TASK_KEYS = ("service", "delay", "in", "from", "with", "each", "after", *CONTROL_KEYS)
@@ -502,6 +503,7 @@ class Reader:
             locks=read_locks(self, found.get("locks"), (*path, "locks")),
             patterns=patterns,
             resources=read_resources(self, found.get("resources"), (*path, "resources")),
+            deadline=self.duration(found.get("deadline"), (*path, "deadline"), "`deadline`"),
         )
 
     def _inputs(self, data: Any, path: Path) -> dict[str, Any]:
@@ -734,6 +736,13 @@ class Reader:
             self.fail("W104", f"{what} is a number, not {kind_of(data)}", path)
         found: float = data
         return found
+
+    def duration(self, data: Any, path: Path, what: str) -> float | None:
+        """Insist on a duration above zero where there is anything."""
+        seconds = seconds_of(data)
+        if data is not None and not seconds:
+            self.fail("W105", f"{what} is a duration", path, hint=DURATION_RULE)
+        return seconds
 
     def whole(self, data: Any, path: Path, what: str) -> int:
         """Insist on a whole number above zero."""

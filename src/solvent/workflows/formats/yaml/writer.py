@@ -213,7 +213,7 @@ def write_yaml(workflow: model.Workflow) -> str:
     lines = [f"workflow: {_flow(data['workflow'])}"]
     if "inputs" in data:
         lines.append(f"inputs: {_flow(data['inputs'])}")
-    lines += [f"{part}: {_flow(data[part])}" for part in ("locks", "patterns") if part in data]
+    lines += [f"{part}: {_flow(data[part])}" for part in ("locks", "patterns", "deadline") if part in data]
     for part in ("resources", "services", "tasks"):
         if part in data:
             lines.append(f"{part}:")
@@ -247,6 +247,8 @@ def plain_workflow(workflow: model.Workflow) -> dict[str, Any]:
         found["locks"] = dict(workflow.locks)
     if workflow.patterns:
         found["patterns"] = dict(workflow.patterns)
+    if workflow.deadline is not None:
+        found["deadline"] = workflow.deadline
     if workflow.resources:
         found["resources"] = _by_name("resources", ((one.name, plain_resource(one)) for one in workflow.resources))
     if workflow.services:
