@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 PATIENCE = 200.0
 HOURS = 3600.0
-quick = service(abs, name="quick")
-nap = shell("sleep 1000 {0}", name="nap")
+quick: Any = service(name="quick")(abs)
+nap: Any = shell("sleep 1000 {0}", name="nap")
 
 
 @workflow(deadline="2h")
-def late() -> str:
+def late() -> Any:
     """Take longer than it may."""
     return nap(quick(-3))
 
 
 @workflow
-def waiting() -> str:
+def waiting() -> Any:
     """Wait for people."""
     return signal_value("approved")
 
@@ -143,7 +143,9 @@ def test_command_line_takes_a_deadline(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "solvent"]
 
     def call(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*words, *more], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+        return subprocess.run(
+            [*words, *more], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
 
     done = call("run", "flow.yaml", "--deadline", "1s", "--name", "slow")
     assert done.returncode == 1

@@ -16,8 +16,11 @@ import solvent
 from solvent import service, signal_value, workflow
 from solvent.errors import AgentProblem, Misuse, RecordProblem
 from solvent.runs.projection import CallChanged, Over
+from tests.live.store_servers import served
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from solvent.runs.report import TaskEvent
 
 PATIENCE = 200.0
@@ -88,10 +91,44 @@ def approved() -> Any:
     return signal_value("approved")
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> str:
-    """Return the address of a store."""
-    return str(tmp_path / "runs.db")
+@workflow
+def pair(number: int = 2) -> tuple[int, int]:
+    """Return a tuple."""
+    return double(number), double(double(number))
+
+
+@workflow
+def alone(number: int = 2) -> list[int]:
+    """Return a list of one."""
+    return [double(number)]
+
+
+@workflow
+def named(number: int = 2) -> dict[str, int]:
+    """Return a dictionary."""
+    return {"twice": double(number)}
+
+
+@workflow
+def silent(number: int = 2) -> None:
+    """Return nothing."""
+    double(number)
+
+
+@workflow
+def plain(number: int = 2) -> int:
+    """Return a result."""
+    return double(number)
+
+
+@pytest.fixture(params=["SQLite", "NATS"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Return the address of a store of each kind."""
+    if request.param == "SQLite":
+        yield str(tmp_path / "runs.db")
+    else:
+        with served() as url:
+            yield url
 
 
 def test_recorded_run_is_found_by_its_name(store: str) -> None:
@@ -337,3 +374,19 @@ def test_an_unknown_option_is_refused_with_the_nearest_one() -> None:
     for start in (solvent.run, solvent.submit):
         with pytest.raises(TypeError, match="a run has no option `job`; did you mean `jobs`"):
             start(doubling, **options)
+
+
+@pytest.mark.parametrize(
+    "flow,value",
+    [(pair, (4, 8)), (alone, [4]), (named, {"twice": 4}), (silent, None), (plain, 4)],
+    ids=lambda one: one.described.name if hasattr(one, "described") else "",
+)
+def test_value_has_the_type_that_the_function_returns(store: str, flow: Any, value: Any) -> None:
+    """`report.value` is the same from a run here, of this process, of agents, after `attach` and after `resume`."""
+    assert solvent.run(flow).value == value
+    assert solvent.run(flow, store=store, name="here").value == value
+    assert solvent.run(flow, store=store, name="there", agents=1).value == value
+    for name in ("here", "there"):
+        with solvent.attach(name, store=store) as run:
+            assert run.report().value == run.wait().value == value
+            assert run.resume(flow, since="double", agents=1 if name == "there" else None).wait().value == value

@@ -211,6 +211,7 @@ def workflows(draw: st.DrawFn, *, is_controlled: bool = False) -> Workflow:
         draw(st.lists(st.sampled_from(known), max_size=2, unique=True).map(tuple)) if known else (),
         draw(st.dictionaries(names, _counts, max_size=2)) if is_controlled else {},
         patterns,
+        returns=draw(st.sampled_from(["", "list", "tuple", "nothing"])),
         deadline=draw(st.none() | st.floats(min_value=0.5, max_value=1e8)),
     )
 

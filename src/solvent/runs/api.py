@@ -81,7 +81,7 @@ class RunOptions(TypedDict, total=False):
     deadline: float | str | None
     """In which time the run must end, also while no process executes it: seconds, `"30m"`, `"2h"`; after that it fails.
     By default that of the workflow."""
-    watch: Callable[[TaskEvent], None] | None
+    watch: Callable[[TaskEvent], object] | None
     """Called with each `TaskEvent`, one at a time, from any thread of the run."""
 
 
@@ -246,11 +246,6 @@ class _Plan(NamedTuple):
     should_stop: Callable[[], bool] | None = None
 
     @property
-    def returns(self) -> str:
-        """The type that the function of the workflow returns, by its name."""
-        return str(getattr(self.flow, "returns", ""))
-
-    @property
     def folder(self) -> Path | None:
         """Where the files that the workflow names are, if that is said."""
         given = self.options.get("folder")
@@ -331,12 +326,12 @@ def _carried_out(plan: _Plan, stop: Flag) -> _Ended:
         if options.get("name") is not None:
             raise Misuse("H313", "`name` names a run in a store, and none is given", hint="store=True")
         embedded = EmbeddedRun(plan.workflow, plan.inputs, **plan.embedding(stop))
-        report = executed(None, embedded, plan.returns)
+        report = executed(None, embedded)
     else:
         with open_store(url) as opened:
             held = _held(opened, plan)
             embedded = held.embed(plan.workflow, plan.inputs, **plan.embedding(stop))
-            report = executed(held, embedded, plan.returns)
+            report = executed(held, embedded)
     embedded.execution.dissolve()
     return report, embedded.execution.errors
 
@@ -387,7 +382,7 @@ def _submitted(plan: _Plan) -> Run:
             folder.cleanup()
         raise
     run = Run(opened, given.run, agents=local, folder=folder, **_continuing(url, plan))
-    run.watch, run.returns = plan.options.get("watch"), plan.returns
+    run.watch = plan.options.get("watch")
     return run
 
 
@@ -399,7 +394,7 @@ def _in_background(held: RecordedRun, plan: _Plan) -> BackgroundRun:
     except BaseException as error:
         held.give_up(error)
         raise
-    return BackgroundRun(held, embedded, stop, plan.returns).start()
+    return BackgroundRun(held, embedded, stop).start()
 
 
 def _given_to_agents(store: Store, plan: _Plan) -> RunRecord:

@@ -23,7 +23,7 @@ from solvent.runs.events import WorkflowClosed, WorkflowDefined
 from solvent.runs.functions import FUNCTIONS, bound
 from solvent.runs.kinds import LAUNCHERS, workflow_of
 from solvent.runs.registry import digest_of, document_of
-from solvent.runs.report import value_of
+from solvent.runs.report import plain_value_of
 from solvent.runs.resources import lender_of
 from solvent.services.failure import Told, failure_of
 from solvent.workflows.formats.files import load_text
@@ -387,7 +387,7 @@ class Nested:
             if report.failures:
                 told.__cause__ = instance.errors.get(report.failures[0].task)
             return None, failure_of(told)
-        return value_of(report, instance.workflow), None
+        return plain_value_of(report, instance.workflow), None
 
 
 def _told(report: Report) -> Told:

@@ -215,19 +215,26 @@ def stopped_states(states: Mapping[str, str], was_out: Collection[str]) -> dict[
     }
 
 
-def value_of(report: Report, workflow: Workflow, returns: str = "") -> Any:
-    """Return what a workflow returns, as far as it is there; `returns` is the name of the type that it is to have."""
+def value_of(report: Report, workflow: Workflow) -> Any:
+    """Return what a workflow returns, as far as it is there."""
+    if workflow.returns == "nothing":
+        return None
+    if workflow.returns == "tuple":
+        return tuple(report.results.get(name) for name in workflow.outcomes)
+    if workflow.returns == "list":
+        return [report.results[name] for name in workflow.outcomes if name in report.results]
+    return plain_value_of(report, workflow)
+
+
+def plain_value_of(report: Report, workflow: Workflow) -> Any:
+    """Return what a workflow passes on as a step of another one: its result, or the list or dictionary of them."""
     found = report.results
     if workflow.labels:
         pairs = zip(workflow.labels, workflow.outcomes, strict=True)
         return {label: found[name] for label, name in pairs if name in found}
-    if returns == "NoneType":
-        return None
-    if returns == "tuple":
-        return tuple(found.get(name) for name in workflow.outcomes)
     # Where it goes by choice, not every end is reached.
     values = [found[name] for name in workflow.outcomes if name in found]
-    return values if returns == "list" else values[0] if len(values) == 1 else values or None
+    return values[0] if len(values) == 1 else values or None
 
 
 def results_of(workflow: Workflow, forms: Forms, adaptations: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -346,6 +353,6 @@ def said_counts(kept: int, again: int, new: int, gone: int) -> str:
 
 __all__ = [
     "MAX_TEXT", "DeadlinePassed", "Failed", "Report", "RunFailed", "TaskEvent", "Timing", "cancelled_states",
-    "concluded", "deadline_text", "held_text", "problem_of", "results_of", "standing_for", "state_of", "succeeded",
-    "value_of",
+    "concluded", "deadline_text", "held_text", "plain_value_of", "problem_of", "results_of", "standing_for", "state_of",
+    "succeeded", "value_of",
 ]  # fmt: skip

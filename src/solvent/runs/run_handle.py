@@ -76,8 +76,7 @@ class Status(NamedTuple):
 class BackgroundRun:
     """A run that this process executes, in a thread of its own."""
 
-    def __init__(self, held: RecordedRun, run: EmbeddedRun, stop: Flag, returns: str) -> None:
-        self._returns = returns
+    def __init__(self, held: RecordedRun, run: EmbeddedRun, stop: Flag) -> None:
         self.stop = stop
         self.report: Report | None = None
         self.error: BaseException | None = None
@@ -94,7 +93,7 @@ class BackgroundRun:
 
     def _execute(self) -> None:
         try:
-            self.report = executed(self._held, self._run, self._returns)
+            self.report = executed(self._held, self._run)
         except BaseException as error:  # noqa: BLE001 - raised to those who wait
             self.error = error
 
@@ -114,8 +113,8 @@ class BackgroundRun:
         return not self._thread.is_alive()
 
 
-def executed(held: RecordedRun | None, run: EmbeddedRun, returns: str = "") -> Report:
-    """Execute a run here, recorded if it is `held`, and return its report; `returns` as for `value_of`."""
+def executed(held: RecordedRun | None, run: EmbeddedRun) -> Report:
+    """Execute a run here, recorded if it is `held`, and return its report."""
     try:
         report = run.run() if held is None else held.execute(run)
     except BaseException as error:
@@ -123,7 +122,7 @@ def executed(held: RecordedRun | None, run: EmbeddedRun, returns: str = "") -> R
             held.give_up(error)
         raise
     if report.succeeded:
-        report.value = value_of(report, run.execution.workflow, returns)
+        report.value = value_of(report, run.execution.workflow)
     return report
 
 
@@ -159,9 +158,8 @@ class Run:
         self._background = background
         self._agents = agents
         self._folder = folder
-        #: Who is told of events while it is waited for, and the type that its function returns; see `value_of`.
-        self.watch: Callable[[TaskEvent], None] | None = None
-        self.returns = ""
+        #: Who is told of events while it is waited for.
+        self.watch: Callable[[TaskEvent], object] | None = None
         self._resume = resume
         self._workflow_for = workflow_for
 
@@ -195,10 +193,7 @@ class Run:
             return self._background.report
         record = self._record()
         workflow = self._workflow(record)
-        report = ended_report(self._store, record, workflow, view_of(self._store, record))
-        if report.value is not None and workflow is not None:
-            report.value = value_of(report, workflow, self.returns)
-        return report
+        return ended_report(self._store, record, workflow, view_of(self._store, record))
 
     def wait(self, timeout: float | None = None, *, check: bool = True) -> Report:
         """Wait until it has ended, and return its report.

@@ -521,6 +521,8 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """Data that tasks change in place, one after the other, instead of passing it on as results."""
     labels: tuple[str, ...] = ()
     """The keys of the results, where the workflow returns a dictionary."""
+    returns: Literal["", "list", "tuple", "nothing"] = ""
+    """What its value is in Python; by default its only result, or a list or dictionary of them."""
     deadline: float | None = None
     """How many seconds after it was started a run of it must have ended; after that it fails."""
 

@@ -417,7 +417,8 @@ class ResourceReader(ArgumentReader):
 
 _TASK_WORDS = ("SRC", "SRV", "IN", "DST", "ARG", "WITH", "EACH", "AFTER", *CONTROL_WORDS)
 
-_TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS", "LOCKS", "PATTERNS", "RESOURCES", "DEADLINE")
+_RETURNS = ("LIST", "TUPLE", "NOTHING")
+_TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS", "LOCKS", "PATTERNS", "RESOURCES", "DEADLINE", "RETURNS")
 
 _SERVICE_WORDS = tuple(word.upper() for word in (*KINDS, "method", "options", *POLICY_KEYS))
 
@@ -469,6 +470,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         results: tuple[str, ...] = ()
         limits: dict[str, dict[str, Any]] = {"LOCKS": {}, "PATTERNS": {}}
         deadline: float | None = None
+        returns: Any = ""
         rules: list[syntax.RuleNode] = []
         for one in node.items:
             if isinstance(one, syntax.RuleNode):
@@ -489,6 +491,8 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
                     limits[word] = self._named(rest, word, int if word == "LOCKS" else str)
                 case "DEADLINE":
                     deadline = self.seconds(rest, "DEADLINE")
+                case "RETURNS":
+                    returns = self._one_of(rest, _RETURNS, "a workflow returns")
                 case "RESOURCES":
                     for resource, place in self.resources(rest):
                         self._place("resource", resource.name, place)
@@ -501,7 +505,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             self._place("alternative", alternative.name, rule)
         workflow = model.Workflow(
             name, tuple(tasks), tuple(services), alternatives, inputs, results,
-            limits["LOCKS"], limits["PATTERNS"], tuple(resources), deadline=deadline,
+            limits["LOCKS"], limits["PATTERNS"], tuple(resources), returns=returns, deadline=deadline,
         )  # fmt: skip
         check_destinations(workflow, self._destinations, self)
         return workflow

@@ -150,6 +150,8 @@ def _solution(workflow: Workflow, margin: str) -> str:
     molecules += [_rule(one, bonds, margin) for one in workflow.alternatives]
     if workflow.results:
         molecules.append(f"RESULTS : {_names(workflow.results)}")
+    if workflow.returns:
+        molecules.append(f"RETURNS : {workflow.returns.upper()}")
     inside = f",\n{margin}".join(molecules)
     return f"<\n{margin}{inside}\n{margin[2:]}>"
 

@@ -289,6 +289,9 @@ def _stand_in_names(alternatives: Sequence[model.Alternative], task: str) -> lis
     return found[1:]
 
 
+_RETURNS: dict[type, Literal["list", "tuple", "nothing"]] = {list: "list", tuple: "tuple", type(None): "nothing"}
+
+
 class Builder:
     """A workflow as far as its function has been traced."""
 
@@ -309,6 +312,7 @@ class Builder:
         self.origin = origin
         self.locks = dict(locks or {})
         self.labels: tuple[str, ...] = ()
+        self._returns: Literal["", "list", "tuple", "nothing"] = ""
         self.patterns = dict(patterns or {})
         self.outer = current_builder()
         self.inner: dict[object, model.Service] = {}
@@ -525,6 +529,7 @@ class Builder:
 
     def finish(self, returned: Any) -> model.Workflow:
         """Return the whole workflow, whose results are the steps that its function returned."""
+        self._returns = _RETURNS.get(type(returned), "")
         if type(returned) is dict:
             self.labels = self._labels(returned)
             returned = list(returned.values())
@@ -562,6 +567,7 @@ class Builder:
             self.patterns,
             tuple(self.resources.values()),
             self.labels,
+            self._returns,
             self.deadline,
         )
 

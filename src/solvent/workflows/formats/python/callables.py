@@ -278,8 +278,6 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         super().__init__(described, function)
         self._facts: dict[str, Any] = {"locks": locks, "patterns": patterns, "deadline": deadline}
         self._original = self
-        self.returns = ""
-        """The name of the type that the function returned when it was last traced: `tuple`, `list`, `NoneType`, ..."""
 
     def definition(self) -> model.Workflow:
         """Call the function once and return the model of its workflow.
@@ -309,9 +307,7 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         with builder.tracing():
             # A function of any type may be traced: what it takes are steps, whatever it is annotated with.
             trace = cast("Callable[..., Any]", function)
-            returned = trace(*steps.args, **steps.kwargs)
-            self._original.returns = type(returned).__name__
-            return builder.finish(returned), builder.places
+            return builder.finish(trace(*steps.args, **steps.kwargs)), builder.places
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Name the inputs: which of them a workflow gets must not depend on their order."""

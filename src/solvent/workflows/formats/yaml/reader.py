@@ -427,10 +427,12 @@ def _many(reader: Reader, data: Any, path: Path, task: model.Task) -> model.Many
 
 WORKFLOW_KEYS = (
     "workflow", "inputs", "services", "tasks", "alternatives", "results", "locks", "patterns", "resources",
-    "deadline",
+    "returns", "deadline",
 )  # fmt: skip
 
 TASK_KEYS = ("service", "delay", "in", "from", "with", "each", "after", *CONTROL_KEYS)
+
+RETURNS = ("list", "tuple", "nothing")
 
 ALTERNATIVE_KEYS = ("name", "exits", "on", "when", "predicate", "also", "watch")
 
@@ -503,6 +505,7 @@ class Reader:
             locks=read_locks(self, found.get("locks"), (*path, "locks")),
             patterns=patterns,
             resources=read_resources(self, found.get("resources"), (*path, "resources")),
+            returns=self._returns(found.get("returns"), (*path, "returns")),
             deadline=self.duration(found.get("deadline"), (*path, "deadline"), "`deadline`"),
         )
 
@@ -720,6 +723,12 @@ class Reader:
             for label, task in data.items()
         }
         return {"results": tuple(found.values()), "labels": tuple(found)}
+
+    def _returns(self, data: Any, path: Path) -> Any:
+        word = self.text_or_nothing(data, path, "`returns`") or ""
+        if word and word not in RETURNS:
+            self.fail_word("W105", f"a workflow cannot return a `{word}`", path, word, RETURNS)
+        return word
 
     def names(self, data: Any, path: Path, what: str) -> tuple[str, ...]:
         """Insist on names: one, a list of them, or none."""

@@ -222,6 +222,8 @@ def write_yaml(workflow: model.Workflow) -> str:
         lines += ["alternatives:", *(f"  - {_flow(one)}" for one in data["alternatives"])]
     if "results" in data:
         lines.append(f"results: {_flow(data['results'])}")
+    if "returns" in data:
+        lines.append(f"returns: {data['returns']}")
     if not data["tasks"]:
         lines[lines.index("tasks:")] = "tasks: {}"
     return "\n".join(lines) + "\n"
@@ -259,6 +261,8 @@ def plain_workflow(workflow: model.Workflow) -> dict[str, Any]:
     if workflow.results:
         labels, results = workflow.labels, workflow.results
         found["results"] = dict(zip(labels, results, strict=True)) if labels else list(results)
+    if workflow.returns:
+        found["returns"] = workflow.returns
     return found
 
 
