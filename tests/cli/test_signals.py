@@ -139,7 +139,9 @@ def test_a_delay_goes_on_while_its_process_is_dead(tmp_path: Path, store: str, b
             kill_agents(tmp_path, store)
         run.process.kill()
     more = (*by, "--file", "flow.yaml") if by else ()
-    assert solvent("resume", "r", *at, *more, cwd=tmp_path).out == "last: 3\n"
+    ended = solvent("resume", "r", *at, *more, "--format", "json", cwd=tmp_path).json
+    assert (ended["results"], ended["called_again"]) == ({"last": 3}, {})
+    assert [one["event"] for one in calls_of_pause()] == ["called", "done"]
     assert calls(tmp_path) == ["start", "total"]
 
 

@@ -202,7 +202,8 @@ def _write_not_done(workflow: Workflow, report: Report) -> None:
 
 def _why_not_done(task: Task, workflow: Workflow, report: Report) -> str:
     if report.calls.get(task.name):
-        return "was running"
+        service = workflow.service(task.service)
+        return "waits for its time" if service is not None and service.kind == "delay" else "was running"
     applied = {one["alternative"] for one in report.adaptations if not one.get("within")}
     missing = []
     for source in task.sources:

@@ -168,8 +168,13 @@ class OpenCall:
 
     @property
     def continues(self) -> bool:
-        """Whether it is not made again should its process die: it calls a sub-workflow, and that is in the journal."""
-        return self.nested is not None and not self.nested.begins_again
+        """Whether it is not made again should its process die: it is a delay, or a sub-workflow that is journalled."""
+        return self.is_delay if self.nested is None else not self.nested.begins_again
+
+    @property
+    def is_delay(self) -> bool:
+        """Whether it only waits for a time."""
+        return self.service is not None and self.service.kind == "delay"
 
     def cancel(self) -> None:
         """End it, or do not make it."""
@@ -455,7 +460,7 @@ class Calls:
         return True
 
     def _continue(self, call: OpenCall) -> None:
-        """Continue the call of a sub-workflow that was open."""
+        """Continue the call of a sub-workflow that was open, or a delay."""
         journal, key = self._journal, call.key
         opens = journal.open_calls.pop(key)
         if call.is_cancelled:
@@ -526,18 +531,13 @@ class Calls:
             self.answers.put(Answer(call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
             return False
         losses = journal.losses.get(key, 0) if self._is_shared else 0
-        if losses > policy.max_lost and not self._is_delay(call):
+        if losses > policy.max_lost:
             self.answers.put(Answer(call, None, Failure("LOST", LOST.format(losses, policy.max_lost)), 0))
             return False
         if journal.is_kept:
             self._note_start(call)
             self._allow(call)
         return True
-
-    @staticmethod
-    def _is_delay(call: OpenCall) -> bool:
-        """Return whether a call only waits: it goes on, whoever dies meanwhile."""
-        return call.service is not None and call.service.kind == "delay"
 
     def _note_start(self, call: OpenCall, attempt: int = 1) -> None:
         """Note that an attempt of a call is about to be made, and the path of the sub-workflow that it opens."""
@@ -554,7 +554,18 @@ class Calls:
         name = journal.name_noted(call.key) if attempt == 1 else ""
         number = journal.started(
             CallStarted(
-                call.key, call.task, time.time(), attempt, arguments, code, name, within, opens, definition, agent
+                call.key,
+                call.task,
+                time.time(),
+                attempt,
+                arguments,
+                code,
+                name,
+                within,
+                opens,
+                definition,
+                agent,
+                call.is_delay,
             )
         )
         if call.remote is not None:
@@ -756,7 +767,7 @@ class Calls:
         self.waiting.clear()
         for call in self.out:
             if call.continues:
-                # What happened inside is in the journal.
+                # What happened inside, or when it began, is in the journal.
                 call.cancel()
             if not call.is_begun or call.continues:
                 self.end_room(call)

@@ -350,9 +350,9 @@ class EmbeddedRun:
         return self._max_seconds is not None and time.perf_counter() - self._began > self._max_seconds
 
     def _running(self) -> set[str]:
-        """Return the tasks that have calls out."""
+        """Return the tasks that have calls out; a delay goes on while nobody has the run."""
         calls = self.execution.calls
-        return {call.task for call in calls.out if call.key not in calls.waiting}
+        return {call.task for call in calls.out if call.key not in calls.waiting and not call.is_delay}
 
     def _named_calls(self) -> list[str]:
         """Return the names of the tasks that have calls out, also in sub-workflows."""

@@ -22,7 +22,8 @@ nobody for them. *Derived* events follow from inputs, and are derived again. *Fa
 
 A call of a sub-workflow *opens* it: what happens inside has the path under which it was opened as `within`, and the
 start of such a call is an input, since it is not made again: whoever continues the run continues inside. A path is the
-name of the call, with a number where it was opened before; it is unique in the run, and nothing parses it.
+name of the call, with a number where it was opened before; it is unique in the run, and nothing parses it. A delay is
+not made again either: whoever continues the run waits for the rest of it.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ class CallStarted(Event, frozen=True, gc=False):
     definition: str = ""
     #: The agent that makes it; empty if that is who has the shard.
     agent: str = ""
+    #: Whether it only waits for a time: it goes on though its process dies, and is not made again.
+    is_delay: bool = False
 
 
 class CallAnswered(Event, frozen=True, gc=False):

@@ -701,7 +701,7 @@ class Execution:
             self.take_in(call, None, Failure(event.kind, event.text, event.output), event.attempts)
         elif not event.is_discarded:
             self.take_in(call, self._kept_value(event), None, event.attempts)
-        elif call.continues:
+        elif call.continues and call.nested is not None:
             self.take_in(call, self.nested.value_of(call), None, event.attempts)
         elif self.journal.is_read_only:
             raise RecordProblem(

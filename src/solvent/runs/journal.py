@@ -88,7 +88,7 @@ class Journal(Protocol):
     waits: list[tuple[str, str]]
     #: By when the signal of each wait must come.
     limits: dict[Wait, float]
-    #: The paths of open sub-workflows, by their calls: they are continued, and their calls are not made again.
+    #: The paths of open sub-workflows, by their calls, and delays, with none: they are continued and not made again.
     open_calls: dict[str, str]
     #: The sub-workflows that were called, by their digests.
     definitions: dict[str, WorkflowDefined]
@@ -267,6 +267,8 @@ class StoredJournal:
                 self._numbers[call] += 1
                 if event.opens and not self._begins_again(event):
                     self.open_calls[call] = event.opens
+                elif event.is_delay and event.within not in self._lost_within:
+                    self.open_calls[call] = ""
                 else:
                     self.out[call] = attempt
                 if agent:

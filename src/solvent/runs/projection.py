@@ -225,6 +225,8 @@ class RunView:
         self._replaced = set[str]()
         self._definitions: dict[str, WorkflowDefined] = {}
         self._beginning_again = set[str]()
+        # The calls that only wait for a time.
+        self._delays = set[str]()
         # Who has each shard.
         self._holders: dict[int, str] = {}
         self._wakes: dict[str, list[str]] = {}
@@ -286,7 +288,12 @@ class RunView:
     def interrupt(self) -> list[Change]:
         """End the calls that are out: the process that made them is gone, or the run is over."""
         at = self.began + (self.seconds if self.ended is None else self.ended)
-        return [one for call in list(self.out) for one in self._end_call(call, at, "interrupted", "interrupted")]
+        changes: list[Change] = []
+        for name in list(self.out):
+            # The time of a delay passes, whoever is gone.
+            becomes = "waiting" if self.ended is None and name in self._delays else "interrupted"
+            changes += self._end_call(name, at, "interrupted", becomes)
+        return changes
 
     @property
     def open_states(self) -> dict[str, str]:
@@ -337,8 +344,10 @@ class RunView:
         return changes
 
     def _continues(self, name: str) -> bool:
-        """Return whether a call is that of a sub-workflow, which whoever takes the shard continues."""
+        """Return whether whoever takes the shard continues a call: a delay, or that of a sub-workflow."""
         call = self.out.get(name)
+        if call is not None and name in self._delays:
+            return not self._begins_again(call.within)
         return call is not None and bool(call.opens) and not self._begins_again(call.opens)
 
     def _begins_again(self, path: str) -> bool:
@@ -422,6 +431,8 @@ class RunView:
             return []
         changes = self._end_call(event.call, event.at, "interrupted", "waiting")
         call = self._new_call(event, at, shard)
+        if event.is_delay:
+            self._delays.add(event.call)
         if event.agent:
             call.agent, call.is_elsewhere = event.agent, True
         return [

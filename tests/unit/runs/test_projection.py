@@ -109,6 +109,17 @@ def test_calls_of_a_process_that_is_gone_are_interrupted() -> None:
     assert ([one.is_repeated for one in found.calls], found.called_again) == ([False, True], {"one": 1})
 
 
+def test_a_delay_goes_on_while_its_process_is_gone() -> None:
+    """Who takes a shard anew waits for the rest of a delay: its call is neither lost nor repeated."""
+    delay = CallStarted("one", "one", 11.0, is_delay=True)
+    left = view(ShardTaken("first", 10.0), delay)
+    left.interrupt()
+    assert left.states["one"] == "waiting"
+    found = view(ShardTaken("first", 10.0), delay, ShardTaken("second", 20.0), CallAnswered("one", 25.0, 1))
+    assert [(one.began, one.ended, one.state) for one in found.calls] == [(1.0, 15.0, "done")]
+    assert found.called_again == {}
+
+
 def test_who_resumes_its_own_shard_has_lost_no_calls() -> None:
     """The process that had the shard before goes on with the calls that are out; those of other shards are too."""
     found = view(ShardTaken("first", 10.0), called("one", 11.0), ShardTaken("first", 20.0, 2, resumed=True))

@@ -376,7 +376,7 @@ def test_of_a_delay_only_the_rest_is_waited_for(store: Store) -> None:
     flow = load_text("tasks: {a: {delay: 1h, in: [7]}}\n", name="w.yaml").workflow
     journal = StoredJournal(store, "runs/late/shard/0", "another")
     journal.open()
-    journal.note(CallStarted("a", "a", time.time() - 3600))
+    journal.note(CallStarted("a", "a", time.time() - 3600, is_delay=True))
     journal.commit()
     report = run(store, "runs/late/shard/0", flow)
     assert (report.error, report.results) == (None, {"a": 7})
