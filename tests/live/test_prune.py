@@ -21,12 +21,15 @@ from solvent.runs.journal import StoredJournal
 from solvent.runs.prune import EndedRun, choose, ended_runs, prune, used_blobs
 from solvent.runs.recorded_run import new_run
 from solvent.runs.registry import change, end, find, list_runs, record_of
+from solvent.store import open_store
 from solvent.store.leases import AGENTS, Heartbeat
 from solvent.workflows.model import Input, Service, Task, Workflow
 from tests.live.fresh_stores import fresh_part
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, run_by_agents
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from solvent.store import Store
 
 LARGE = "x" * 200_000
@@ -207,3 +210,21 @@ def test_runs_that_go_on_are_not_disturbed(store: Store) -> None:
     prune(store, ended(store, *names))
     assert traces(store, *names) == []
     assert not [one for one in agents.told if "cannot be run here" in one or "failed" in one]
+
+
+def test_the_file_of_a_store_is_smaller_when_runs_are_gone(tmp_path: Path) -> None:
+    """Prune gives the room of what it removes back to the system and says how much; what stays is as it was."""
+    path = tmp_path / "runs.db"
+    with open_store(str(path), is_durable=False) as store:
+        for name in ("gone", "kept"):
+            held = new_run(store, ECHO, {"text": name})
+            held.name(name)
+            held.execute(held.embed(ECHO, {"text": name}))
+        for number in range(100):
+            store.append("runs/gone/more", bytes([number]) * 20_000)
+        kept = [*store.read("runs/kept/")]
+        found = prune(store, ended(store, "gone"))
+        assert found.freed > 1_500_000
+        assert [*store.read("runs/kept/")] == kept
+        assert prune(store, []).freed < 100_000
+    assert path.stat().st_size < 500_000

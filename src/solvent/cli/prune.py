@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from solvent.store import Store
 
 _MAX_RUNS = 50
+_MIN_SAID = 100_000
+"""From how many bytes on it is said that the store's file is smaller."""
 STATES = ("done", "failed", "cancelled", "inert", "halted")
 """The states of runs that have ended; the last two are those of programs."""
 
@@ -44,7 +46,8 @@ def main(arguments: list[str]) -> int:
         would = "would be removed" if options.dry_run else "removed"
         size = f" ({found.bytes:,} bytes)" if found.blobs else ""
         agents = f", {counted(len(found.agents), 'heartbeat')} of dead processes" if found.agents else ""
-        write(f"{counted(len(found.runs), 'run')}, {counted(found.blobs, 'blob')}{size}{agents} {would}")
+        freed = f"; the store's file is {found.freed:,} bytes smaller" if found.freed >= _MIN_SAID else ""
+        write(f"{counted(len(found.runs), 'run')}, {counted(found.blobs, 'blob')}{size}{agents} {would}{freed}")
     return 0
 
 
@@ -126,5 +129,6 @@ def _as_json(found: Pruned, *, is_tried: bool) -> dict[str, Any]:
         "blobs": found.blobs,
         "bytes": found.bytes,
         "agents": list(found.agents),
+        "freed": found.freed,
         "dry_run": is_tried,
     }

@@ -71,6 +71,8 @@ class Pruned(msgspec.Struct, frozen=True):
     blobs: int
     bytes: int
     agents: tuple[str, ...] = ()
+    #: How many bytes the store's file is smaller, where it is a file.
+    freed: int = 0
 
 
 def ended_runs(store: Store) -> list[EndedRun]:
@@ -137,7 +139,7 @@ def prune(store: Store, runs: Sequence[EndedRun], *, is_tried: bool = False, min
         store.drop(key_of(record.run))
     agents = _drop_dead_agents(store)
     swept = store.sweep_blobs(used_blobs(store), min_age=min_age)
-    return Pruned(tuple(gone), *swept, agents=tuple(agents))
+    return Pruned(tuple(gone), *swept, agents=tuple(agents), freed=store.shrink())
 
 
 def _mark(store: Store, run: EndedRun) -> bool:

@@ -226,6 +226,13 @@ class Store(ABC):
         """
         return self._sweep_blobs(used, min_age, is_tried)
 
+    def shrink(self) -> int:
+        """Release the room of what was removed to the system; return how many bytes the store's file is smaller.
+
+        Servers do so by themselves.
+        """
+        return 0
+
     def watch(self, below: Sequence[str]) -> Watch:
         """Watch logs and keys: those named, and all below names that end in `/` (the empty name: everything)."""
         watch = self._watch([check_scope(one) for one in below])

@@ -616,6 +616,10 @@ class SqliteStore(Store):
     def _sweep_blobs(self, used: Collection[str], min_age: float, is_tried: bool) -> Swept:  # noqa: FBT001
         return self._blobs.sweep(used, time.time() - min_age, is_tried=is_tried)
 
+    def shrink(self) -> int:
+        """Release the room of what was removed to the system; return how many bytes the file is smaller."""
+        return self._file.shrink()
+
     def _watch(self, scopes: Sequence[str]) -> Watch:
         return SqliteWatch(self._file, scopes, self._forget)
 

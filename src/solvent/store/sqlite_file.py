@@ -69,6 +69,8 @@ CREATE TABLE keys (
 CREATE TABLE blobs (name TEXT NOT NULL UNIQUE, at REAL NOT NULL, data BLOB NOT NULL);
 """
 _SETTINGS = (
+    # Of a file that is created: its free pages can be given back to the system, in steps (`SqliteFile.shrink`).
+    "PRAGMA auto_vacuum = INCREMENTAL",
     # `SqliteFile` waits for others itself: SQLite's own way makes some processes wait for seconds.
     "PRAGMA busy_timeout = 0",
     # `SqliteFile` syncs the log, where needed, after the transaction; SQLite syncs it before it moves pages into the
@@ -310,6 +312,8 @@ PASS_BY_FIRST, PASS_BY_NEXT, PASSING = 0.2, 1.0, 0.5
 CHECKPOINT_PAGES = 4000
 _PAGE_BYTES = 4096
 _PAGES_PER_TRANSACTION = 4
+_PAGES_PER_STEP = 1000
+"""How many pages are given back at once: other writers wait for a step, and not for all of them."""
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 # Names that a disk has changed may be no text any more.
@@ -386,6 +390,25 @@ class SqliteFile:
         finally:
             self.give_back(connection)
         return result
+
+    def shrink(self) -> int:
+        """Release free pages to the system; return how many bytes the file is smaller then.
+
+        It is as soon as no reader needs what was there before; at the latest when a process closes it.
+        """
+        count: int = self.read(lambda connection: connection.execute("PRAGMA page_count").fetchone()[0])
+        left = count
+        while True:
+            free, left = self.write(_release_pages)
+            if not free:
+                break
+        with self._turn:
+            connection = self.take()
+            try:
+                self._checkpoint(connection)
+            finally:
+                self.give_back(connection)
+        return max(0, count - left) * _PAGE_BYTES
 
     def _read(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], Result]) -> Result:
         try:
@@ -635,6 +658,15 @@ class SqliteFile:
                 name = getattr(error, "sqlite_errorname", "")
                 said = f"cannot {'open' if is_opening else 'use'} the store {self.path}: {error}"
                 return StoreError("E401", said + (f" ({name})" if name else ""))
+
+
+def _release_pages(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Release some free pages; return how many can be released still, and how many the file has."""
+    before = connection.execute("PRAGMA freelist_count").fetchone()[0]
+    connection.execute(f"PRAGMA incremental_vacuum({_PAGES_PER_STEP})").fetchall()
+    left = connection.execute("PRAGMA freelist_count").fetchone()[0]
+    # A file that was created otherwise keeps its free pages, and uses them again.
+    return left if left < before else 0, connection.execute("PRAGMA page_count").fetchone()[0]
 
 
 def sync_folder(folder: Path) -> None:
