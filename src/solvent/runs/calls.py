@@ -546,6 +546,7 @@ class Calls:
         if nested is not None:
             journal.defined(nested.definition, nested.defined)
             call.opens = opens = self.path(call)
+            call.execution.nested.reserve(opens, nested.workflow)
             definition = nested.definition
         arguments, code = (self.arguments_digest(call), self.code_of(call)) if attempt == 1 else (b"", b"")
         if journal.pool and arguments and code and nested is None:

@@ -106,7 +106,7 @@ class EmbeddedRun:
         self._lender = lender_of(workflow, inputs, folder)
         callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder, observer=observer)
         self._caller = partial(callers, workflow.services, makers=MAKERS, lender=self._lender)
-        self._inbox = inbox if workflow.signals else None
+        self._inbox = inbox if workflow.may_hear else None
         self._heard_at = 0.0
         self._should_stop = should_stop
         self._max_seconds = max_seconds

@@ -165,7 +165,10 @@ class WaitEnded(Event, frozen=True, gc=False):
 
 
 class ShardWaits(Event, frozen=True, gc=False):
-    """Tasks of the shard wait for signals that only people send: all that do, each with its signal."""
+    """Tasks of the shard wait for signals that only people send: all that do, each with its signal.
+
+    Those inside sub-workflows begin with their path, and so do their signals.
+    """
 
     at: float
     waits: list[tuple[str, str]]
@@ -204,6 +207,8 @@ class WorkflowDefined(Event, frozen=True, gc=False):
     document: str = ""
     #: Whether it begins again if its process dies, since it changes resources: what happens inside is no input.
     begins_again: bool = False
+    #: The signals that its tasks wait for.
+    signals: tuple[str, ...] = ()
 
 
 class WorkflowClosed(Event, frozen=True, gc=False):

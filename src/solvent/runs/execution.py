@@ -386,11 +386,13 @@ class Execution:
         self._go_on()
 
     def _look_who_waits(self) -> None:
-        """Note which tasks wait for people, where that has changed."""
-        if not self.signals.outside:
+        """Note which tasks wait for people, also in sub-workflows, where that has changed."""
+        listening, before = self.nested.listening, self.waits
+        if not (self.signals.outside or listening or before or self.journal.waits):
             return
-        before, awaited = self.waits, self.signals.awaited(self.solution, is_needed=True)
-        self.waits = [one for one in awaited if one[1] in self.signals.outside]
+        self.waits = self.awaited()
+        for one in listening:
+            self.waits += [(f"{one.within}/{task}", f"{one.within}/{signal}") for task, signal in one.awaited()]
         if self.waits != self.journal.waits and not self.journal.is_read_only:
             self.journal.waits = self.waits
             self.journal.note(ShardWaits(time.time(), self.waits))
@@ -398,6 +400,16 @@ class Execution:
             for task, signal in self.waits:
                 if (task, signal) not in before:
                     self.watch(TaskEvent("waits", task, self.seconds, signal))
+
+    def awaited(self) -> list[tuple[str, str]]:
+        """Return the tasks here that wait for people, each with its signal."""
+        outside = self.signals.outside
+        return [one for one in self.signals.awaited(self.solution, is_needed=True) if one[1] in outside]
+
+    def hear_signal(self, name: str, value: Any) -> None:
+        """Hear a signal in a sub-workflow."""
+        self.solution.extend(self.signals.molecules(name, value))
+        self._go_on()
 
     @property
     def is_signal_coming(self) -> bool:
@@ -754,9 +766,10 @@ class Execution:
         self._note("signal", name, self.seconds)
         # Each shard hears of it, and has the listeners that are there.
         mailbox = self.mailbox
-        found = self.signals.molecules(name, value)
-        self.solution.extend(one for one in found if mailbox is None or mailbox.has(one[1]))
+        found = [one for one in self.signals.molecules(name, value) if mailbox is None or mailbox.has(one[1])]
+        self.solution.extend(found)
         self._go_on()
+        self.nested.hear(name, value, is_heard=bool(found))
 
     # --- What rules ask.
 

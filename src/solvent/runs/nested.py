@@ -13,6 +13,7 @@ them has begun again.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine.reaction import Stopped
@@ -30,7 +31,7 @@ from solvent.workflows.formats.files import load_text
 from solvent.workflows.translate import concretise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     from solvent.runs.calls import CallMaker, OpenCall
@@ -70,6 +71,7 @@ class Subworkflow:
             tuple(workflow.wakers),
             blobs.put_blob(text.encode()) if text else "",
             self.begins_again,
+            workflow.signals,
         )
 
 
@@ -106,6 +108,10 @@ class Nested:
         self._at: dict[str, Execution] = {}
         #: Those that something has happened to.
         self._touched: dict[Execution, None] = {}
+        # Those whose tasks wait for people; signals that came before one was open: for it, or for the next that hears.
+        self._listening: dict[Execution, None] = {}
+        self._early: dict[str, list[tuple[str, Any]]] = {}
+        self._kept: list[tuple[str, Any]] = []
         self._subs: dict[object, Subworkflow] = {}
         self._callers: dict[tuple[int, int], CallMaker] = {}
 
@@ -188,7 +194,12 @@ class Nested:
         self._of[call] = self._at[path] = instance
         self.reports[path] = instance.report
         instance.caller = self._caller(instance)
+        if instance.signals.outside:
+            self._listening[instance] = None
         self.react(instance, instance.begin)
+        self.reserve(path, workflow)
+        for name, value in self._early.pop(path, ()):
+            self.react(instance, partial(instance.hear_signal, name, value))
         return instance
 
     @staticmethod
@@ -226,6 +237,43 @@ class Nested:
             if not instance.inside.is_unwanted():
                 raise
         self._touched[instance] = None
+
+    # --- Signals from outside.
+
+    @property
+    def listening(self) -> list[Execution]:
+        """Those whose tasks may wait for people."""
+        return list(self._listening)
+
+    def hear(self, name: str, value: Any, *, is_heard: bool) -> None:
+        """Pass a signal to those that are open and wait for it; if none does, keep it for the next one that will."""
+        for call in list(self._root.calls.out):
+            sub, instance = call.nested, self._of.get(call)
+            if sub is None or sub.workflow is None:
+                continue
+            if instance is not None and call.opens in {"", instance.within}:
+                own = _own_signal(name, instance.within, sub.workflow.signals)
+                if own:
+                    self.react(instance, partial(instance.hear_signal, own, value))
+                # One that waits for a signal which does not come any more is stuck.
+                self._touched[instance] = None
+            else:
+                own = _own_signal(name, call.opens, sub.workflow.signals_kept) if call.opens else ""
+                if own:
+                    self._early.setdefault(call.opens, []).append((own, value))
+            is_heard = is_heard or bool(own)
+        if not is_heard:
+            self._kept.append((name, value))
+
+    def reserve(self, path: str, workflow: Workflow | None) -> None:
+        """Pass the signals that were kept to a sub-workflow that is about to be opened, if it waits for them."""
+        kept, self._kept = self._kept, []
+        for name, value in kept:
+            own = "" if workflow is None else _own_signal(name, path, workflow.signals_kept)
+            if own:
+                self._early.setdefault(path, []).append((own, value))
+            else:
+                self._kept.append((name, value))
 
     # --- The past.
 
@@ -306,7 +354,14 @@ class Nested:
 
     def _may_go_on(self, instance: Execution) -> bool:
         """Return whether anything can still happen in a sub-workflow."""
-        return bool(instance.limits) or self._root.calls.has_inside(instance.within)
+        if instance.limits or self._root.calls.has_inside(instance.within):
+            return True
+        if instance not in self._listening or not (awaited := instance.awaited()):
+            return False
+        root, path = self._root, instance.within
+        return root.journal.is_kept or root.signals.is_coming(
+            [*awaited, *((task, f"{path}/{signal}") for task, signal in awaited)]
+        )
 
     def _finish(self, instance: Execution, attempt: Attempt) -> None:
         report = self._close(instance)
@@ -349,6 +404,7 @@ class Nested:
         assert instance.inside is not None
         self._of.pop(instance.inside.call, None)
         self._at.pop(instance.inside.path, None)
+        self._listening.pop(instance, None)
         self._touched.pop(instance, None)
 
     def below(self, instance: Execution) -> list[Execution]:
@@ -388,6 +444,12 @@ class Nested:
                 told.__cause__ = instance.errors.get(report.failures[0].task)
             return None, failure_of(told)
         return plain_value_of(report, instance.workflow), None
+
+
+def _own_signal(name: str, path: str, known: Collection[str]) -> str:
+    """Return how a sub-workflow calls a signal that is for it: for any that waits for it, or for the one at a path."""
+    own = name if name in known else name.removeprefix(f"{path}/")
+    return own if own in known else ""
 
 
 def _told(report: Report) -> Told:

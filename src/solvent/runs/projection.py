@@ -89,6 +89,8 @@ class InnerView(msgspec.Struct):
     is_cancelled: bool = False
     ended_by: str = ""
     reactions: int = 0
+    #: The signals that its tasks wait for.
+    signals: tuple[str, ...] = ()
 
 
 class TaskChanged(NamedTuple):
@@ -283,7 +285,7 @@ class RunView:
     @property
     def is_waiting(self) -> bool:
         """Whether nothing but people can let the run go on."""
-        return bool(self.waits) and not self.out
+        return bool(self.waits) and all(call.opens for call in self.out.values())
 
     def interrupt(self) -> list[Change]:
         """End the calls that are out: the process that made them is gone, or the run is over."""
@@ -363,7 +365,7 @@ class RunView:
         if known.begins_again:
             self._beginning_again.add(event.opens)
         labels = {name: f"{event.opens}/{name}" for name in known.tasks}
-        self.inner[event.opens] = InnerView(known.name, call.task, labels, at)
+        self.inner[event.opens] = InnerView(known.name, call.task, labels, at, signals=known.signals)
         for name, label in labels.items():
             self.states[label] = "asleep" if name in known.dormant else "waiting"
         return [*changes, Opened(event.opens, known.name, tuple(labels.values()))]
@@ -625,13 +627,13 @@ def view_of(store: Store, record: RunRecord) -> RunView:
 def waits_of(store: Store, record: RunRecord) -> list[Waits]:
     """Return the tasks of a run that wait for people."""
     # Of a workflow without signals no journal is read.
-    return [] if record.has_ended or not record.signals else view_of(store, record).waits
+    return [] if record.has_ended or not record.may_hear else view_of(store, record).waits
 
 
 def state_of(store: Store, record: RunRecord) -> str:
     """Return the state of a run: as `status_of`, or `waiting` where only people can let it go on."""
     state = status_of(store, record)
-    is_waiting = state == "running" and record.signals and view_of(store, record).is_waiting
+    is_waiting = state == "running" and record.may_hear and view_of(store, record).is_waiting
     return "waiting" if is_waiting else state
 
 

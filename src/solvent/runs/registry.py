@@ -111,8 +111,9 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     max_shards: int = 1
     #: The shard of each task, so that not every agent divides; empty where there are very many tasks.
     division: bytes = b""
-    #: The signals that its tasks wait for.
+    #: The signals that its tasks wait for, and those of sub-workflows; and whether any may wait for one.
     signals: tuple[str, ...] = ()
+    may_hear: bool = False
     #: Each time a run is continued otherwise than it was it has a further version, with journals of its own (`prefix`).
     version: int = 1
     #: A random text, which tells this version from others of the same number that processes have tried to make.
@@ -226,7 +227,8 @@ def new_record(
         inputs=given,
         document=store.put_blob(document.encode()) if document else "",
         hindrance=hindrance,
-        signals=workflow.signals,
+        signals=workflow.signals_heard,
+        may_hear=workflow.may_hear,
         options=options,
         deadline=created + seconds if seconds else 0.0,
         **facts,

@@ -12,8 +12,10 @@ from solvent.lang.molecule import Symbol
 from solvent.runs.journal import MAX_READ
 from solvent.runs.kept import keep
 from solvent.runs.messages import Message, SentSignal, addressed, dealt, read
+from solvent.runs.projection import Follower
 from solvent.runs.registry import existing, messages_of, shards_of, workflow_of
 from solvent.values import codec
+from solvent.workflows.model import Workflow
 from solvent.workflows.rule_functions import Unpassable, molecule_of
 from solvent.workflows.translate import task_symbol
 
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
 
     from solvent.lang.molecule import Molecule
     from solvent.lang.solution import Solution
+    from solvent.runs.projection import RunView
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
-    from solvent.workflows.model import Workflow
+    from solvent.workflows.model import Task
 
 _SIGNAL, _GATE, _ARMED, _EVERY, _RUNS, _FROM, _ELAPSED = map(
     Symbol, ("SIGNAL", "GATE", "ARMED", "EVERY", "RUNS", "FROM", "ELAPSED")
@@ -57,7 +60,7 @@ class Signals:
         #: The signals that only people send.
         self.outside = frozenset(workflow.signals_from_outside)
         for _, name, value in signals:
-            check_signal(workflow.name, workflow.signals, name, value)
+            check_signal(workflow.name, workflow.signals_heard, name, value)
         self._coming = sorted(signals, key=lambda signal: signal[0])
 
     def next_at(self) -> float | None:
@@ -134,7 +137,7 @@ def _is_armed(gate: Molecule, *, is_needed: bool) -> bool:
 
 def check_signal(workflow: str, known: Collection[str], name: str, value: Any) -> None:
     """Raise `Misuse` H316 for a signal that no task of a workflow waits for, or whose value cannot be passed on."""
-    if name not in known:
+    if name not in known and name.rpartition("/")[2] not in known:
         hint = nearest(name, known) or (f"signals: {', '.join(known)}" if known else "it has no signals")
         raise Misuse("H316", f"no task of `{workflow}` waits for the signal `{name}`", hint=hint)
     try:
@@ -154,7 +157,7 @@ def send_signal(store: Store, run: str, name: str, value: Any = None, *, id: str
     """
     record = existing(store, run)
     _refuse_ended(record, name)
-    check_signal(record.workflow, record.signals, name, value)
+    check_signal(record.workflow, _known(store, record, name), name, value)
     try:
         kept = keep(store, codec.pieces(value))
     except codec.Unrecordable as error:
@@ -177,14 +180,47 @@ def _refuse_ended(record: RunRecord, name: str) -> None:
         raise RecordProblem("R409", said, hint=f"`solvent status {record.run}` shows how it ended")
 
 
+def _known(store: Store, record: RunRecord, name: str) -> set[str]:
+    """Return the signals that tasks of a run wait for; those of a sub-workflow in a file when it was begun."""
+    path, _, own = name.rpartition("/")
+    if name in record.signals or not record.may_hear:
+        return {*record.signals}
+    opened = _opened(store, record).inner
+    if path and not (path in opened and opened[path].ended is None):
+        hint = f"`solvent status --waiting` lists what waits; `{own}` alone is for any that waits for it"
+        raise Misuse("H316", f"no sub-workflow of `{record.run}` is open at `{path}`", hint=hint)
+    return {*record.signals, *(one for inner in opened.values() for one in inner.signals)}
+
+
+def _opened(store: Store, record: RunRecord) -> RunView:
+    """Return which sub-workflows are open, also of a run that was stopped: these are continued."""
+    follower = Follower(store, record)
+    for _ in follower.news():
+        pass
+    return follower.view
+
+
 def _listening(store: Store, record: RunRecord, name: str) -> list[int]:
-    """Return the shards that have tasks which wait for a signal."""
+    """Return the shards that have tasks, or sub-workflows with tasks, which wait for a signal."""
     if record.shards == 1:
         return [0]
+    path, _, _ = name.rpartition("/")
     workflow = workflow_of(store, record)
     _, where = shards_of(workflow, record)
-    waiting = [one.name for one in workflow.tasks if one.control is not None and one.control.signal == name]
-    return sorted({where[task_symbol(one)] for one in waiting})
+    found = {where[task_symbol(one.name)] for one in workflow.tasks if _hears(workflow, one, name)}
+    if not found or path:
+        view = _opened(store, record)
+        opened = {path for path, one in view.inner.items() if name in one.signals} | {path}
+        found |= {call.shard for call in view.calls if call.opens and call.opens in opened}
+    return sorted(found)
+
+
+def _hears(workflow: Workflow, task: Task, name: str) -> bool:
+    if task.control is not None and task.control.signal == name:
+        return True
+    service = workflow.service(task.service)
+    inner = None if service is None else service.function
+    return isinstance(inner, Workflow) and name in inner.signals_heard
 
 
 class SignalReader:

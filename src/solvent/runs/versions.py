@@ -151,6 +151,7 @@ def _record_after(store: Store, record: RunRecord, workflow: Workflow) -> RunRec
         document=fresh.document,
         hindrance=fresh.hindrance,
         signals=fresh.signals,
+        may_hear=fresh.may_hear,
         deadline=fresh.deadline and fresh.deadline - since_created,
         format=fresh.format,
         shards=len(parts),

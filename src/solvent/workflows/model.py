@@ -563,6 +563,26 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
         return tuple(dict.fromkeys(name for name in waited if name is not None))
 
     @cached_property
+    def signals_heard(self) -> tuple[str, ...]:
+        """The signals that its tasks wait for, and those of the sub-workflows that it has in place, at any depth."""
+        inner = (
+            name for one in self.services if isinstance(one.function, Workflow) for name in one.function.signals_heard
+        )
+        return tuple(dict.fromkeys([*self.signals, *inner]))
+
+    @cached_property
+    def may_hear(self) -> bool:
+        """Whether a task may wait for a signal: what those of sub-workflows in files do is not known."""
+        inner = [one.function for one in self.services if one.kind == "workflow"]
+        return bool(self.signals) or any(not isinstance(one, Workflow) or one.may_hear for one in inner)
+
+    @cached_property
+    def signals_kept(self) -> frozenset[str]:
+        """The signals that are kept if they come early: not all of the tasks that wait for them lose those."""
+        waiting = (one.control for one in self.tasks if one.control is not None and not one.control.is_transient)
+        return frozenset(one.signal for one in waiting if one.signal is not None)
+
+    @cached_property
     def signals_from_outside(self) -> tuple[str, ...]:
         """Those of them that no task sends: people do."""
         sent = {name for task in self.tasks if task.control is not None for name in task.control.sends}

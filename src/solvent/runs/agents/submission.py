@@ -57,7 +57,7 @@ def give_to_agents(
     """
     refuse_what_agents_cannot(workflow)
     for at, name, value in signals:
-        check_signal(workflow.name, workflow.signals, name, value)
+        check_signal(workflow.name, workflow.signals_heard, name, value)
         if at:
             hint = f"send it when it is time: `solvent signal RUN {name}`"
             raise Misuse("H313", f"with --agents the signal `{name}` cannot come at a time", hint=hint)
