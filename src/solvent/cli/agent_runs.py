@@ -16,9 +16,9 @@ from solvent.errors import INTERRUPTED, AgentProblem, StoreError
 from solvent.runs.agents.launch import LocalAgents
 from solvent.runs.agents.membership import needs_of, see_agents
 from solvent.runs.agents.store_outage import Doubts, room_problem
-from solvent.runs.projection import Follower
-from solvent.runs.registry import FINISHED, existing, shards_of, workflow_of
-from solvent.runs.run_handle import ended_report, event_of
+from solvent.runs.projection import Follower, view_of
+from solvent.runs.registry import existing, shards_of, workflow_of
+from solvent.runs.run_handle import Run, ended_report, event_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 0.2
 START_SECONDS = 4.0
 STILL_SECONDS = 2.0
-OTHERS_SECONDS = 5.0
-_PASSING = frozenset({"E402", "E409", "E414"})
-"""Codes of temporary problems of a store."""
-_ENDS = frozenset({"done", "failed", "cancelled"})
 
 
 def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[Launched] = ()) -> int:
@@ -44,34 +40,25 @@ def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[
     record = existing(store, run)
     workflow = workflow_of(store, record)
     view = view_for(workflow, options, run=run)
-    follower = Follower(store, record, workflow)
-    trouble = _Trouble(store, record, workflow, is_for_agents=not launched)
-    others, absence = LocalAgents(store, record, workflow, launched), _Absence()
+    trouble, absence = _Trouble(store, record, workflow, is_for_agents=not launched), _Absence()
+    watched = Run(store, run, agents=LocalAgents(store, record, workflow, launched))
     try:
-        with Watch() as watch, view, store.watch([f"runs/{run}/", FINISHED]) as changes:
-            while not watch.should_stop():
-                try:
-                    record, is_new = existing(store, run), False
-                    for change in follower.news():
-                        if (event := event_of(change)) is not None:
-                            view.take(event)
-                        is_new = True
-                    absence.ended(view)
-                    if record.has_ended:
-                        break
-                    trouble.look(view, is_new=is_new)
-                    if other := others.look():
-                        said = "all agents that were started here have ended"
-                        view.tell(f"{said}; {shown(other)} continues the run")
-                    changes.wait(WAIT_SECONDS)
-                except StoreError as error:
-                    absence.began(error, view)
-                    time.sleep(WAIT_SECONDS)
-            else:
-                return _interrupted()
+        with Watch() as watch, view:
+            for turn in watched.turns(Follower(store, record, workflow), watch.should_stop):
+                for event in filter(None, map(event_of, turn.changes)):
+                    view.take(event)
+                absence.look(turn.outage, view)
+                if turn.outage is None and not turn.is_over:
+                    trouble.look(view, is_new=bool(turn.changes))
+                if turn.successor:
+                    said = "all agents that were started here have ended"
+                    view.tell(f"{said}; {shown(turn.successor)} continues the run")
     except KeyboardInterrupt:
         return _interrupted()
-    return tell_end(store, record, options, workflow=workflow, view=view, follower=follower)
+    record = existing(store, run)
+    if not record.has_ended:
+        return _interrupted()
+    return tell_end(store, record, options, workflow=workflow, view=view)
 
 
 class _Trouble:
@@ -115,19 +102,13 @@ class _Absence:
     def __init__(self) -> None:
         self._is_now = False
 
-    def began(self, error: StoreError, view: View) -> None:
-        """Report an outage once; raise an error that is not temporary."""
-        if error.code not in _PASSING or error.is_lasting:
-            raise error
-        if not self._is_now:
-            view.tell(f"{shown(error.message)}; the run continues when the store can be reached")
-        self._is_now = True
-
-    def ended(self, view: View) -> None:
-        """Report that the outage is over."""
-        if self._is_now:
+    def look(self, outage: StoreError | None, view: View) -> None:
+        """Report, once, an outage, and that it is over."""
+        if outage is not None and not self._is_now:
+            view.tell(f"{shown(outage.message)}; the run continues when the store can be reached")
+        elif outage is None and self._is_now:
             view.tell("the store can be reached again")
-        self._is_now = False
+        self._is_now = outage is not None
 
 
 def tell_end(
@@ -137,15 +118,10 @@ def tell_end(
     *,
     workflow: Workflow | None = None,
     view: View | None = None,
-    follower: Follower | None = None,
 ) -> int:
     """Print the results of a run that has ended, as a run in this process does, and return its exit code."""
     workflow = workflow or recorded_workflow(store, record, options.file)
-    follower = follower or Follower(store, record, workflow)
-    for _ in follower.news():
-        pass
-    follower.view.end(record)
-    report = ended_report(store, record, workflow, follower.view)
+    report = ended_report(store, record, workflow, view_of(store, record))
     if view is not None:
         view.end(report)
     try:

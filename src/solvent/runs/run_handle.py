@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from contextvars import copy_context
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
@@ -124,6 +125,19 @@ def executed(held: RecordedRun | None, run: EmbeddedRun) -> Report:
     if report.succeeded:
         report.value = value_of(report, run.execution.workflow)
     return report
+
+
+@dataclass(slots=True)
+class Turn:
+    """What was seen of a run since the last time."""
+
+    changes: list[Change]
+    #: Whether it has ended, or nobody executes it any more.
+    is_over: bool = False
+    #: The agent that continues it, once, when all that were started for it have ended.
+    successor: str = ""
+    #: Why its store cannot be read for a while.
+    outage: StoreError | None = None
 
 
 class Run:
@@ -350,26 +364,39 @@ class Run:
         until = None if timeout is None else time.monotonic() + timeout
         record = self._record()
         follower = Follower(self._store, record, self._workflow(record))
+        for turn in self.turns(follower, stop.is_set):
+            yield from turn.changes
+            if until is not None and not turn.is_over and time.monotonic() >= until:
+                raise TimeoutError(f"{self.name} has not ended after {timeout:g} s")
+        record = self._record()
+        if record.has_ended:
+            yield from follower.view.end(record)
+
+    def turns(self, follower: Follower, should_stop: Callable[[], bool]) -> Iterator[Turn]:
+        """Yield what has happened since the last time, as `_changes` does: its end is in the record."""
         with self._store.watch([f"runs/{self.name}/", FINISHED]) as watch:
-            while not stop.is_set():
+            while not should_stop():
+                turn = Turn([])
                 try:
                     record = self._record()
-                    is_over = record.has_ended or self._is_left(record)
-                    yield from follower.news()
-                    if is_over:
-                        break
-                    if self._agents is not None:
-                        self._agents.look()
-                    watch.wait(WAIT_SECONDS)
+                    turn.is_over = record.has_ended or self._is_left(record)
+                    turn.changes += follower.news()
+                    if self._agents is not None and not turn.is_over:
+                        turn.successor = self._agents.look()
                 except StoreError as error:
                     # The run may go on meanwhile.
                     if error.code not in _PASSING or error.is_lasting:
                         raise
+                    turn.outage, turn.is_over = error, False
+                yield turn
+                if turn.is_over:
+                    return
+                try:
+                    if turn.outage is not None:
+                        raise turn.outage
+                    watch.wait(WAIT_SECONDS)
+                except StoreError:
                     time.sleep(WAIT_SECONDS)
-                if until is not None and time.monotonic() >= until:
-                    raise TimeoutError(f"{self.name} has not ended after {timeout:g} s")
-            if record.has_ended:
-                yield from follower.view.end(record)
 
     def _is_left(self, record: RunRecord) -> bool:
         """Return whether nobody executes it any more."""
@@ -445,4 +472,4 @@ def _left(record: RunRecord) -> RecordProblem:
     return RecordProblem("R411", said, hint=f"`run.resume(flow)` or `solvent resume {record.run}` continues it")
 
 
-__all__ = ["BackgroundRun", "Run", "Status", "cancel_run", "ended_report", "event_of", "executed"]
+__all__ = ["BackgroundRun", "Run", "Status", "Turn", "cancel_run", "ended_report", "event_of", "executed"]
