@@ -297,7 +297,8 @@ def _check_waits(task: Task, control: Control, problems: Problems, *, is_offered
         others = is_offered or control.takes or control.during or control.many or control.signal is None
         if others or not 0 < control.timeout <= MAX_SECONDS:
             message = f"`{name}` has a `timeout`, which is for tasks that wait for a signal and for nothing else"
-            hint = "let a task before it wait for the signal: `signal: {persistent: NAME, timeout: 1h}`"
+            wait = "`signal: {persistent: NAME, timeout: 1h}`"
+            hint = f"let a task before it wait for the signal, {wait}, and this one do the rest"
             problems.add("W137", message, key, hint=hint)
     if control.during is not None and (name in control.during or control.during[0] == control.during[1]):
         message = f"`{name}` cannot start between `{control.during[0]}` and `{control.during[1]}`"
