@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import resource
+import sqlite3
 import time
 from functools import partial
 from typing import Any
 
-from solvent.runs.events import CallStarted, ShardTaken
+import pytest
+
+from solvent.runs.events import CallLost, CallStarted, ShardTaken
 from solvent.workflows.model import Result, Task, Value, Workflow
+from tests.live.agents_faults import together
 from tests.live.agents_services import SERVICES
 from tests.live.agents_world import Member, World, until
+from tests.live.store_servers import server
+from tests.live.test_agents_spread import items, until_spread
 
 _MIN_ROOM = 4096
 
@@ -39,6 +45,34 @@ def test_calls_go_on_while_the_store_cannot_be_written() -> None:
         assert sorted(made) == sorted(set(made))
         assert len([one for one in _all(world, CallStarted) if one.call != "S0" and not one.opens]) == len(made)
         assert world.check("run", workflow) == []
+
+
+@pytest.mark.parametrize("back_end", ["sqlite", "nats"])
+def test_calls_at_other_agents_go_on_while_the_store_is_away(back_end: str) -> None:
+    """The file is locked, or the server stopped, for longer than a lease: what is out ends, and nothing is repeated."""
+    workflow = items(24)
+    with server() as one, World("" if back_end == "sqlite" else one.url, pause=6.0, ttl=2.0) as world:
+        world.start(3)
+        together(world, 3)
+        world.submit("run", workflow)
+        until_spread(world)
+        made = len(world.lines())
+        if back_end == "sqlite":
+            lock = sqlite3.connect(world.url, isolation_level=None, timeout=60)
+            lock.execute("BEGIN IMMEDIATE")
+        else:
+            one.kill()
+        until(lambda: all("the store does not answer" in member.said() for member in world.alive), world.words)
+        assert made < 24
+        if back_end == "sqlite":
+            lock.rollback()
+            lock.close()
+        else:
+            one.start()
+        world.until_over("run")
+        assert world.check("run", workflow) == []
+        assert world.again("run") == 0
+        assert [one for one in _all(world, CallLost) if one.why == "agent"] == []
 
 
 def _says_often(member: Member, word: str, count: int) -> bool:

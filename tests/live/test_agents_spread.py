@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,13 +12,17 @@ import pytest
 from solvent.runs.embedded import run_workflow
 from solvent.runs.events import CallFailed, CallLost, CallStarted, ShardTaken
 from solvent.runs.projection import view_of
-from solvent.runs.registry import existing
+from solvent.runs.registry import existing, record_of
+from solvent.store.leases import AGENTS, heartbeat_from_value
+from solvent.workflows.formats.files import write
 from solvent.workflows.model import Control, Each, Result, Task, Value, Workflow
 from tests.live.agents_faults import together
 from tests.live.agents_services import SERVICES
-from tests.live.agents_world import World, until
+from tests.live.agents_world import TTL, World, until
+from tests.live.feature_kills import Alone, Forked
 from tests.live.store_backends import BACK_ENDS
 from tests.live.store_servers import served
+from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,6 +160,35 @@ def test_an_agent_that_leaves_costs_no_loss(back_end: str) -> None:
         world.until_over("run")
         assert world.check("run", workflow) == []
         assert [one for one in world.journals("run")[0] if isinstance(one, CallLost) and one.why == "agent"] == []
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_agents_that_resume_a_run_go_on_with_calls_that_had_spread(back_end: str) -> None:
+    """The command and all its agents are killed: `resume --agents` makes only what was out again."""
+    workflow = items(48)
+    with served() as url, Alone("" if back_end == "sqlite" else url, pause=0.3) as world:
+        path = world.folder / "items.json"
+        path.write_text(write(workflow, suffix=".json"))
+        words = ["--agents", "3", "--jobs", "2", "--ttl", f"{TTL:g}"]
+        variables = {"PYTHONPATH": str(ROOT)}
+        launcher = Forked(world, "launcher", ["run", str(path), "--name", "run", *words], variables)
+        until(lambda: record_of(world.store, "run") is not None, launcher.said)
+        until(lambda: len({one.agent for one in _started(world)}) > 2 and len(world.lines()) > 12, launcher.said)
+        launcher.kill()
+        for entry in world.store.keys(AGENTS).values():
+            with suppress(ProcessLookupError):
+                os.kill(heartbeat_from_value(entry.value)["pid"], signal.SIGKILL)
+        assert not world.is_over("run")
+        again = Forked(world, "again", ["resume", "run", "--file", str(path), *words], variables)
+        assert again.wait() == 0, again.said()
+        assert world.check("run", workflow) == []
+        # Each agent may have had as many out as it makes ahead.
+        assert 0 < world.again("run") < 24
+
+
+def _started(world: World) -> list[CallStarted]:
+    """Return the calls that were noted, with the agents that make them."""
+    return [one for one in World.journals(world, "run")[0] if isinstance(one, CallStarted)]
 
 
 def test_an_agent_without_the_service_makes_no_call() -> None:
