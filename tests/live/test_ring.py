@@ -300,6 +300,16 @@ async def test_a_ring_of_one_is_never_tired() -> None:
         await asyncio.gather(lock_often(), lock_often())
 
 
+@in_loop
+async def test_a_task_that_broadcasts_in_a_loop_lets_others_run() -> None:
+    """Also where nobody else is needed for it."""
+    async with solvent.ring.join() as ring:
+        listening = asyncio.create_task(heard(ring, 3))
+        while not listening.done():
+            await ring.broadcast("again")
+        assert [data for _, _, data in await listening] == ["again"] * 3
+
+
 def test_a_first_member_is_among_the_peers() -> None:
     """Otherwise the others would not count it, and it would."""
     with pytest.raises(Misuse, match="node 5 is not among the first members"):

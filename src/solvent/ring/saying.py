@@ -38,6 +38,9 @@ class Said:
         safe = asyncio.get_running_loop().create_future()
         self._waiting.append((body, safe))
         self._give()
+        if safe.done():
+            # Nobody else was needed. A task that broadcasts in a loop would else keep the loop from all others.
+            await asyncio.sleep(0)
         # Who gives up waiting does not take back what was said, so the future is not to be cancelled with it.
         return await asyncio.shield(safe)
 
