@@ -69,6 +69,8 @@ class Admission:
             if any(self._is_let_in_by(contact, roll) for contact in contacts):
                 with roll.meeting():
                     roll.say(Standing.MEMBER, node.home.text())
+                # It may have been stopped since it was let in, and taken for dead.
+                node.check()
                 return
             # Nobody is there any more that was. The next attempt is another process's, so to speak.
             with roll.meeting():

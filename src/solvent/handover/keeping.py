@@ -146,6 +146,7 @@ class Keeping:
         """
 
         def begun() -> tuple[Region, Writing, int]:
+            self.leave_behind(WHOLE)
             region, base = self._left(contents, is_counting=self._node.is_keeping and since < 0)
             if region is None:
                 region = self._node.store.create(
@@ -167,12 +168,16 @@ class Keeping:
         return Access(contents, region=region, writing=writing, base=base, copies=region.sheet.copies)
 
     def leave_behind(self, claim: Claim) -> None:
-        """See to it that no process of this host that was taken for dead, and lives, changes what is granted here."""
+        """See to it that no process of this host that was taken for dead, and lives, changes what is granted here.
+
+        Raises what became of this process if it is that one, or `Fenced` if it is about to hear of that.
+        """
         node = self._node
+        node.check()
         region = node.store.region(self._name)
         if region is not None:
             region.fence(node.epoch)
-            if claim.covers(WHOLE) and node.has_stopped() and region.is_taken():
+            if claim.covers(WHOLE) and region.is_taken() and node.has_stopped():
                 node.store.move(self._name)
 
     def _begun(self, region: Region, version: int, *, offset: int = 0, length: int | None = None) -> Writing:

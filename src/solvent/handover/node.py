@@ -19,6 +19,7 @@ from solvent.handover.admission import Admission
 from solvent.handover.data import Store
 from solvent.handover.data.opening import when_files_can_be_opened
 from solvent.handover.data.roll import Roll
+from solvent.handover.meeting import Standing
 from solvent.handover.peers import Peers
 from solvent.handover.resource import Resource
 from solvent.handover.threads import in_background
@@ -94,8 +95,6 @@ class SpaceNode:
         #: The last epoch in which this process released a change.
         self.changed_epoch = -1
         self.resources = dict[str, Resource]()
-        #: Those of this host that were taken for dead, and perhaps live: they were stopped.
-        self._stopped = set[NodeId]()
         self.peers = Peers(max_leave_seconds=MAX_LEAVE_SECONDS)
         self.home_of = self.peers.home_of
         self._watched: tuple[NodeId, ...] = ()
@@ -288,11 +287,9 @@ class SpaceNode:
             self.request(wanted)
 
     def has_stopped(self) -> bool:
-        """Tell whether a process of this host was taken for dead, and lives."""
-        roll = self._roll
-        if self._stopped and roll is not None:
-            self._stopped -= {one for one in set(self._stopped) if roll.is_dead(one)}
-        return bool(self._stopped)
+        """Tell whether a process of this host was taken for dead, and lives: it does not know that it is no member."""
+        there = () if self._roll is None else self._roll.living()
+        return any(one.state == Standing.MEMBER and not self.peers.is_present(NodeId(one.node)) for one in there)
 
     def heard(self) -> int:
         """Give the last epoch that this process has heard of; none counts if the others went on without it."""
@@ -334,9 +331,7 @@ class SpaceNode:
                 self.trouble.on_entered()
             case Repaired(epoch, lost=lost):
                 self.epoch = epoch[0]
-                near = {one for one in lost if (home := self.home_of(one)) is not None and home.host == self._here}
-                if near:
-                    self._stopped |= near
+                if any(home.host == self._here for home in map(self.home_of, lost) if home is not None):
                     in_background(self._fence_off, "solvent-fence")
                 self.trouble.on_repaired(outcome)
             case Departed():

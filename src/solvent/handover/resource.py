@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from solvent.handover.access import Access
     from solvent.handover.contents import Contents
+    from solvent.handover.data import Region
     from solvent.handover.node import SpaceNode
     from solvent.handover.trouble import Setback
 
@@ -303,8 +304,8 @@ class Resource:
         rows = rows_of(grant.data, details, grant.sources, cycle.claim)
         region = problem = None
         try:
-            self.keeping.leave_behind(cycle.claim)
-            region = self._trying(job, lambda: self.keeping.filler.fill(rows, details, grant.data.holder, job))  # type: ignore[union-attr]
+            fill = partial(self.keeping.filler.fill, rows, details, grant.data.holder, job)
+            region = self._trying(job, cycle.claim, fill)
         except SolventError as error:
             problem = error
         if job.stopped.is_set():
@@ -316,13 +317,16 @@ class Resource:
             self._node.request_quietly(In(self.name, Fetched(grant.data.version, text, grant.use)))
         self._node.wake()
 
-    def _trying(self, job: Job, fill: Callable[[], Any], *, gone_seconds: float | None = None) -> Any:
+    def _trying(
+        self, job: Job, claim: Claim, fill: Callable[[], Region], *, gone_seconds: float | None = None
+    ) -> Region:
         """Fetch again and again for a while: who had the data may be dead, and another one be found that has it."""
         now, pause = time.monotonic(), _PAUSE_SECONDS
         end = now + self._node.max_seconds
         gone_end = end if gone_seconds is None else now + gone_seconds
         while True:
             try:
+                self.keeping.leave_behind(claim)
                 return fill()
             except DataProblem as problem:
                 last = gone_end if isinstance(problem, DataLost) else end
@@ -346,8 +350,7 @@ class Resource:
             rows = rows_of(data, details, told.sources, WHOLE)
             fill = partial(self.keeping.filler.fill, rows, details, data.holder, job)
             try:
-                self.keeping.leave_behind(WHOLE)
-                region = self._trying(job, fill, gone_seconds=_GONE_SECONDS)
+                region = self._trying(job, WHOLE, fill, gone_seconds=_GONE_SECONDS)
                 text = self.keeping.details(region, details.version)
             except DataLost:
                 if self.keeping.has_newer(details.version):

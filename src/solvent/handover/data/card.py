@@ -196,11 +196,14 @@ class Card:
             take_first_byte(self._file)
             try:
                 if epoch is not None and epoch < self._numbers[2]:
-                    message = f"the others share `{self.sheet().resource}` in an epoch that this process is not in"
-                    raise Fenced("D203", message)
+                    raise self._fenced()
                 return self._replace(how)
             finally:
                 give_first_byte(self._file)
+
+    def _fenced(self) -> Fenced:
+        message = f"the others share `{self.sheet().resource}` in an epoch that this process is not in"
+        return Fenced("D203", message)
 
     @property
     def epoch(self) -> int:
@@ -208,9 +211,14 @@ class Card:
         return self._numbers[2]
 
     def fence(self, epoch: int) -> None:
-        """Let nobody make a version who has not heard of an epoch; who is making one just now is waited for."""
+        """Let nobody make a version who has not heard of an epoch; who is making one just now is waited for.
+
+        Raises `Fenced` if a later one is on the card.
+        """
         with self._changing:
             self._go_on()
+            if self._numbers[2] > epoch:
+                raise self._fenced()
             if self._numbers[2] < epoch:
                 take_first_byte(self._file)
                 self._numbers[2] = max(self._numbers[2], epoch)

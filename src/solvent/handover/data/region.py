@@ -317,7 +317,7 @@ class Region:
             file.unlink(missing_ok=True)
 
     def fence(self, epoch: int) -> None:
-        """Let nobody make a version here who has not heard of an epoch."""
+        """Let nobody make a version here who has not heard of an epoch; raise `Fenced` if there is a later one."""
         self._card.fence(epoch)
 
     def forget_epoch(self) -> None:

@@ -70,21 +70,27 @@ class Roll:
         self.say(state, address)
 
     def say(self, state: str, address: str) -> None:
-        """Let others know how far this process is; inside a `meeting`."""
+        """Let others know how far this process is, if it is on the roll; inside a `meeting`."""
         text = f"{state}\n{address}\n".encode()
         assert len(text) <= _MAX_BYTES
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, text, 0)
+        with self._leaving:
+            if self._file >= 0:
+                os.ftruncate(self._file, 0)
+                os.pwrite(self._file, text, 0)
 
     def others(self) -> tuple[Presence, ...]:
         """Give those that are there, and clear away what the dead left; inside a `meeting`."""
+        for path in self._folder.glob(f"*{_SUFFIX}"):
+            if self.is_dead(int(path.name.removesuffix(_SUFFIX))):
+                path.unlink(missing_ok=True)
+        return self.living()
+
+    def living(self) -> tuple[Presence, ...]:
+        """Give those that are there, without this process."""
         found = []
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
             node = int(path.name.removesuffix(_SUFFIX))
-            if node == self._node:
-                continue
-            if self.is_dead(node):
-                path.unlink(missing_ok=True)
+            if node == self._node or self.is_dead(node):
                 continue
             # Who leaves need not wait for others to have met.
             with suppress(FileNotFoundError):

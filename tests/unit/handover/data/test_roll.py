@@ -53,3 +53,13 @@ def test_two_threads_leave_once(tmp_path: Path) -> None:
         for leaving in [threads.submit(roll.leave) for _ in range(2)]:
             leaving.result()
     assert not path(1).exists()
+
+
+def test_who_is_not_on_the_roll_any_more_says_nothing(tmp_path: Path) -> None:
+    """It may have been taken for dead while it was let in, and have left in another thread."""
+    roll = Roll(tmp_path)
+    roll.enter(7, "waiting", "here:1")
+    roll.leave()
+    roll.say("member", "here:1")
+    assert list(tmp_path.glob("*.here")) == []
+    assert roll.is_dead(7)
