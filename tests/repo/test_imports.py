@@ -12,7 +12,7 @@ MAX_SECONDS = 200
 # A child per package, split off from one parent that has none of ours, but what others wrote and most of ours import:
 # starting Python once is enough.
 _IMPORT_EACH = """
-import asyncio, dataclasses, immutables, msgspec, os, sqlite3, sys, traceback, yaml
+import asyncio, dataclasses, msgspec, os, sqlite3, sys, traceback, yaml
 assert not any(name.startswith("solvent") for name in sys.modules)
 wrong = 0
 for package in sys.argv[1:]:

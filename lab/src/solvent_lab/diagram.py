@@ -33,7 +33,7 @@ WIDTH = 100
 """How wide a diagram is at most, unless told otherwise."""
 
 _MIN_COLUMN = 12
-_MAP = re.compile(r"immutables\.Map\((\{.*?\})\)")
+_MAP = re.compile(r"\bMap\((\{.*?\})\)")
 MAX_MESSAGES = 40
 """How many messages are drawn unless the caller says otherwise."""
 _PIECES = re.compile(r"[^ ,]*(?:, *| +|$)")

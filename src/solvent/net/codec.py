@@ -2,7 +2,7 @@
 
 A codec is made for the messages of one protocol, a union of tagged structs that decodes itself: what does not fit the
 union is no message. Whole batches are encoded and decoded at once, since the call costs more than a small message.
-Persistent mappings (`immutables.Map`) travel as maps.
+Mappings that never change (`protocols.maps`) travel as maps.
 
 Lengths are limited before anything is set aside for them, so that a stranger cannot make a node swallow its memory.
 """
@@ -14,9 +14,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
-from immutables import Map
 
 from solvent.protocols.machine import NodeId
+from solvent.protocols.maps import Map
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from immutables import Map
 
 from solvent.protocols.machine import NodeId, Value
+from solvent.protocols.maps import Map
 from solvent_lab.diagram import Across, Arrow, Conversation, Mark, Record, draw
 
 TWO = ("a", "b")

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from immutables import Map
 
 from solvent.net.codec import Codec, Frames, Nonsense, framed
 from solvent.protocols.machine import Message, NodeId
+from solvent.protocols.maps import Map
 
 
 class Ping(Message, frozen=True, gc=False):

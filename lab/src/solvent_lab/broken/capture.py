@@ -9,13 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture import moving
 from solvent.protocols.capture.moving import Attempt, Got
 from solvent.protocols.capture.vocabulary import MoleculeId
 from solvent.protocols.machine import NodeId, Save, Send
+from solvent.protocols.maps import Map
 from solvent_lab.checker.registry import Variants
 from solvent_lab.models.capture import PAIR, SPECTATOR, THREE, paper
 from solvent_lab.models.capture import moving as model

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import Save
+from solvent.protocols.maps import Map
 from solvent.protocols.token.group import electing, group, order
 from solvent.protocols.token.group.state import Now, Promised
 from solvent_lab.checker.registry import Variants

@@ -27,9 +27,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
-from immutables import Map
 
 from solvent.protocols.machine import Send
+from solvent.protocols.maps import Map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -149,7 +149,9 @@ class Renumbering:
         if isinstance(value, tuple | frozenset):
             return type(value)(_kept(self._walk(one, place, visit) for one in value))
         if isinstance(value, Map):
-            walked = ((self._walk(key, place, visit), self._walk(one, place, visit)) for key, one in value.items())
+            walked = (
+                (self._walk(key, place, visit), self._walk(one, place, visit)) for key, one in sorted(value.items())
+            )
             return Map([(key, one) for key, one in walked if key is not _TAKEN_OUT and one is not _TAKEN_OUT])
         return value
 
@@ -189,7 +191,7 @@ def _renumbered(value: Any, numbers: Numbers, owner: int, visit: _Visit) -> Any:
         after = _visited(value[1], numbers, value[0], visit)
         return after if after is _TAKEN_OUT else (value[0], after)
     if isinstance(value, Map):
-        pairs = ((_renumbered(key, numbers, owner, visit), one) for key, one in value.items())
+        pairs = ((_renumbered(key, numbers, owner, visit), one) for key, one in sorted(value.items()))
         return Map([(key, one) for key, one in pairs if key is not _TAKEN_OUT])
     return type(value)(_kept(_renumbered(one, numbers, owner, visit) for one in value))
 

@@ -11,7 +11,6 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture import invariants as moving_invariants
@@ -22,6 +21,7 @@ from solvent.protocols.capture.moving import MovingConfig, moving_node
 from solvent.protocols.capture.moving import recovered as moving_recovered
 from solvent.protocols.capture.vocabulary import Combination, Discover, MoleculeId, Products, Reacted, RuleId
 from solvent.protocols.machine import NodeId
+from solvent.protocols.maps import Map
 from solvent_lab.checker.model import Asking, Crashes, Model
 from solvent_lab.checker.small_numbers import PAIRS, RECIPIENT, SENDER, Numbers, Renumbering
 from solvent_lab.checker.world import invariants_over, seen_once

@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.process import seated, seats
@@ -49,6 +48,7 @@ from solvent.protocols.handover.vocabulary import (
     Stays,
 )
 from solvent.protocols.machine import Answered, Ask, Effect, NodeId, Report, Requested, Value
+from solvent.protocols.maps import Map
 from solvent_lab.checker.model import Asking, Crashes, Model
 from solvent_lab.checker.world import invariants_over
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.link.messages import AllTaken, PeerLife
@@ -33,6 +32,7 @@ from solvent.protocols.machine import (
     Step,
     Value,
 )
+from solvent.protocols.maps import Map
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

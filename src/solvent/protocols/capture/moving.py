@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, assert_never
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.vocabulary import (
@@ -62,6 +61,7 @@ from solvent.protocols.machine import (
     TimerFired,
     Value,
 )
+from solvent.protocols.maps import Map
 
 LOOK = "look"
 """The timer by which a node that found nothing looks again."""

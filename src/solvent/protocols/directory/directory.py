@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.vocabulary import MoleculeId, Place
@@ -53,6 +52,7 @@ from solvent.protocols.machine import (
     TimerFired,
     Value,
 )
+from solvent.protocols.maps import Map
 
 if TYPE_CHECKING:
     from solvent.protocols.directory.ring import Ring

@@ -10,7 +10,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TypeAlias
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.vocabulary import Place
@@ -18,6 +17,7 @@ from solvent.protocols.directory.keys import Rank, key_from_text, rank
 from solvent.protocols.directory.messages import Changes, Entry, Find, Matches, Publish, Watch
 from solvent.protocols.directory.shelf import Shelf
 from solvent.protocols.machine import NodeId, Send, Value
+from solvent.protocols.maps import Map
 
 MAX_PAGE = 512
 """Entries in one message to a watcher."""

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import Value
+from solvent.protocols.maps import Map
 
 MAX_WINDOW = 256
 """Messages under way to one peer, and early ones kept from it."""
@@ -78,10 +78,7 @@ def acknowledged(line: Line, taken: int) -> Line:
     elif taken == line.acked + 1:
         queue = line.queue.delete(line.acked)
     else:
-        with line.queue.mutate() as changing:
-            for number in range(line.acked, taken):
-                del changing[number]
-            queue = changing.finish()
+        queue = line.queue.without(range(line.acked, taken))
     return replace(
         line,
         queue=queue,

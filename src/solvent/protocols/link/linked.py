@@ -25,13 +25,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
-from immutables import Map
-
 from solvent.protocols.link.desk import Desk
 from solvent.protocols.link.line import MAX_PATIENCE, Line
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.link.state import LinkState
 from solvent.protocols.machine import Answered, Chosen, Event, Machine, NodeId, Received, State, Step, TimerFired
+from solvent.protocols.maps import Map
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

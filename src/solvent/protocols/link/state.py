@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from immutables import Map
-
 from solvent.protocols.link.line import Line
 from solvent.protocols.machine import NodeId, Value
+from solvent.protocols.maps import Map
 
 ACK = "link:ack"
 """Acknowledge what was taken since the timer was set."""

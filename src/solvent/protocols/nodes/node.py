@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.vocabulary import Abandoned, Arrived, MoleculeId, Reacted
@@ -62,6 +61,7 @@ from solvent.protocols.machine import (
     Step,
     TimerFired,
 )
+from solvent.protocols.maps import Map
 from solvent.protocols.nodes.messages import Idle, Told, Working
 from solvent.protocols.nodes.offers import listing
 from solvent.protocols.nodes.words import followed, for_capture, for_program

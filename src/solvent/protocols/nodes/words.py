@@ -19,7 +19,7 @@ from solvent.protocols.capture.vocabulary import (
 from solvent.protocols.nodes.offers import packed, unpacked
 
 if TYPE_CHECKING:
-    from immutables import Map
+    from solvent.protocols.maps import Map
 
 
 def for_capture(word: Any) -> Any:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from immutables import Map
-
 from solvent.protocols.machine import Message, NodeId, Value
+from solvent.protocols.maps import Map
 
 
 class Token(Message, frozen=True, gc=False):

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import (
@@ -40,6 +39,7 @@ from solvent.protocols.machine import (
     TimerFired,
     Value,
 )
+from solvent.protocols.maps import Map
 from solvent.protocols.token.messages import (
     Acquire,
     Gimme,

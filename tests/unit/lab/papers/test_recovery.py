@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Wake
 from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested, TimerFired
+from solvent.protocols.maps import Map
 from solvent_lab.papers.capture import capture_node
 from solvent_lab.papers.capture.messages import (
     Commitment,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from immutables import Map
 
 from solvent.protocols.capture import invariants
 from solvent.protocols.capture.invariants import Scene, a_molecule_is_consumed_at_most_once
 from solvent.protocols.capture.moving import MovingState
+from solvent.protocols.maps import Map
 from solvent_lab.papers.capture import invariants as paper
 from solvent_lab.papers.capture.messages import GiveUp
 from solvent_lab.papers.capture.state import SEARCHING, CaptureState, Claim, Hold, Holding

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.moving import (
     Attempt,
     Reacting,
 )
+from solvent.protocols.maps import Map
 from tests.unit.protocols.capture.workshop import (
     ANN,
     BEN,

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.moving import (
@@ -34,6 +33,7 @@ from solvent.protocols.capture.vocabulary import (
     Wake,
 )
 from solvent.protocols.machine import Answered, PeerRestarted, Received, Requested
+from solvent.protocols.maps import Map
 from solvent_lab.models.capture import compacted_moving
 from tests.unit.protocols.capture.workshop import Life, check_crashes
 

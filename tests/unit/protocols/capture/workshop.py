@@ -5,12 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.moving import SEARCHING, MovingConfig, MovingState, Refused, Take, moving_node
 from solvent.protocols.capture.vocabulary import Discover
 from solvent.protocols.machine import Ask, Received, Save, Send
+from solvent.protocols.maps import Map
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from immutables import Map
-
 from solvent.protocols.link import Congested, Linked, LinkFault, LinkState
 from solvent.protocols.link.desk import MAX_OWED, MAX_WAITING
 from solvent.protocols.link.line import (
@@ -32,6 +30,7 @@ from solvent.protocols.machine import (
     SetTimer,
     TimerFired,
 )
+from solvent.protocols.maps import Map
 
 A, B, C = NodeId(0), NodeId(1), NodeId(2)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from immutables import Map
 from msgspec.structs import replace
 
+from solvent.protocols.maps import Map
 from solvent_lab.papers.capture.messages import CaptureRecord, Consumed, Freed, Lent, Removed, Rewritten
 from solvent_lab.papers.capture.state import CaptureConfig, CaptureState, Hold, Holding
 from solvent_lab.papers.capture.success import beginning

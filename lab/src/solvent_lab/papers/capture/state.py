@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from immutables import Map
-
 from solvent.protocols.capture.vocabulary import AttemptId, MoleculeId, Place, RuleId
 from solvent.protocols.machine import Draft, NodeId, NodeState, Value
+from solvent.protocols.maps import Map
 
 # ------------------------------------------------------------------------------------------------------ holder
 

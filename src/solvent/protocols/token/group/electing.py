@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import SetTimer
+from solvent.protocols.maps import Map
 from solvent.protocols.token.group import order
 from solvent.protocols.token.group.messages import (
     Behind,

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import (
@@ -32,6 +31,7 @@ from solvent.protocols.machine import (
     Step,
     TimerFired,
 )
+from solvent.protocols.maps import Map
 from solvent.protocols.token.group import electing, order
 from solvent.protocols.token.group.log import FIRST, empty, started_at, written
 from solvent.protocols.token.group.messages import (

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import NodeId, Value
+from solvent.protocols.maps import Map
 from solvent.protocols.token.group.messages import Epoch, Line, Member, Said, View
 
 if TYPE_CHECKING:
@@ -96,10 +96,7 @@ def written(log: Log, first: int, lines: tuple[Line, ...]) -> tuple[Log, int]:
         return log, log.length
     if new < log.length:
         log = _cut(log, new)
-    with log.lines.mutate() as mutation:
-        for place, line in enumerate(fresh, new):
-            mutation[place] = line
-        kept = mutation.finish()
+    kept = log.lines.update(enumerate(fresh, new))
     view_at = log.view_at
     for place, line in enumerate(fresh, new):
         if type(line.entry) is View:
@@ -112,26 +109,19 @@ def forgotten(log: Log, low: int) -> Log:
     """Forget the lines before `low`."""
     if low <= log.base:
         return log
-    with log.lines.mutate() as mutation:
-        for place in range(log.base, low):
-            del mutation[place]
-        kept = mutation.finish()
     return replace(
         log,
         base=low,
         base_epoch=log.epoch_before(low),
         base_members=log.members_at(low),
-        lines=kept,
+        lines=log.lines.without(range(log.base, low)),
         view_at=log.view_at if log.view_at >= low else -1,
     )
 
 
 def _cut(log: Log, length: int) -> Log:
     """Take back lines that were never committed."""
-    with log.lines.mutate() as mutation:
-        for place in range(length, log.length):
-            del mutation[place]
-        kept = mutation.finish()
+    kept = log.lines.without(range(length, log.length))
     shorter = replace(log, lines=kept, length=length)
     views = [place for place in range(log.base, length) if type(kept[place].entry) is View]
     return replace(shorter, members=shorter.members_at(length), view_at=views[-1] if views else -1)

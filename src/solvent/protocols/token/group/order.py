@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import CancelTimer, Cheap, Configured, Event, NodeId, Received, Report, Send, SetTimer
+from solvent.protocols.maps import Map
 from solvent.protocols.token.group.log import forgotten, started_at, written
 from solvent.protocols.token.group.messages import (
     Append,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from immutables import Map
-
 from solvent.protocols.machine import Draft, NodeId, NodeState, Value
+from solvent.protocols.maps import Map
 from solvent.protocols.token.group.log import FIRST, Log
 from solvent.protocols.token.group.messages import Epoch, Fence, Line, Member, Passed, Said
 from solvent.protocols.token.node import TokenConfig, TokenState

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import Cheap, NodeId, Received, Report, Requested, Send, TimerFired
+from solvent.protocols.maps import Map
 from solvent.protocols.token.group import GroupConfig, GroupState, group_node
 from solvent.protocols.token.group.messages import Confirm, Confirmed, Epoch, Known, Lock, Passed, Probe
 from solvent.protocols.token.group.state import PATIENCE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from immutables import Map
 
 from solvent.protocols.machine import NodeId
+from solvent.protocols.maps import Map
 from solvent.protocols.token.group.log import FIRST, Log, empty, forgotten, started_at, written
 from solvent.protocols.token.group.messages import Entry, Epoch, Line, Member, Said, View
 
