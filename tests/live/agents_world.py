@@ -332,14 +332,23 @@ def until(is_so: Callable[[], bool], words: Callable[[], str] = str, seconds: fl
         time.sleep(0.01)
 
 
-def killed_at_random(world: World, run: str, *runs: str, seed: int, kills: int, calls: int, variant: str = "") -> int:
+def killed_at_random(
+    world: World,
+    run: str,
+    *runs: str,
+    seed: int,
+    kills: int,
+    calls: int,
+    variant: str = "",
+    seconds: float = MAX_SECONDS,
+) -> int:
     """Kill agents at random until runs are over, or so many were killed; start another for each. Give how many.
 
     The next one is killed after a random number of further calls, `calls` at most; mostly one that makes calls.
     """
     rnd, count = random.Random(seed), 0
     next_at = rnd.randrange(calls)
-    end = time.monotonic() + MAX_SECONDS
+    end = time.monotonic() + seconds
     out = [run, *runs]
     while out := [one for one in out if not world.is_over(one)]:
         assert time.monotonic() < end, f"seed {seed}: {out} are not over\n{world.words()}"

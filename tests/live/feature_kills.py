@@ -48,6 +48,8 @@ PAUSE_SECONDS = 0.6
 KILLS_EACH = 20
 """How many agents are killed at most while the workflows run once."""
 CALLS_BETWEEN = 8
+ROUND_SECONDS = 600.0
+"""How long all workflows may take together: on a busy machine hundreds of calls and tens of new agents take minutes."""
 MAX_LOST = 1000
 """What never ends until it is cancelled is out at every kill, and no call is to fail for that."""
 _forks = multiprocessing.get_context("forkserver")
@@ -258,9 +260,11 @@ def agents_killed(url: str, seed: int, rows: tuple[Row, ...] = ROWS, *, kills: i
             solvent.submit(definition_of(row), inputs_of(row, port), store=world.url, name=run, agents=0, **given)
         found = Tried(runs=Counter(one.name for one in wanted.values()))
         try:
-            found.kills = killed_at_random(world, *wanted, seed=seed, kills=kills, calls=CALLS_BETWEEN)
+            found.kills = killed_at_random(
+                world, *wanted, seed=seed, kills=kills, calls=CALLS_BETWEEN, seconds=ROUND_SECONDS
+            )
         except AssertionError as error:
-            found.wrong["nothing is stuck"] = [f"seed {seed}: {str(error)[:2000]}"]
+            found.wrong["nothing is stuck"] = [f"seed {seed}: {error}"]
             found.kills = len(world.killed)
         for run, row in wanted.items():
             ended = existing(world.store, run).ended or time.time()
@@ -336,7 +340,7 @@ def matrix(
         found.add(one)
         tell(f"{store}, seed {seed}: {one.kills} kills, {time.monotonic() - began:.0f} s, {len(one.wrong)} wrong")
         for row, wrong in one.wrong.items():
-            tell(f"  {row}: {wrong[0]}")
+            tell(f"  {row}: {wrong[0][:1000]}")
         seed += 1
     return found
 
