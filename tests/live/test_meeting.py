@@ -9,7 +9,7 @@ import pytest
 
 from solvent.net import Codec, Host, TcpTransport, Unwelcome, meet
 from solvent.protocols.machine import Message, NodeId
-from tests.live.networks import Listener, identity, until
+from tests.live.networks import Listener, identity
 from tests.loop import in_loop
 from tests.unit.net.scripted import Scripted
 
@@ -64,28 +64,6 @@ async def test_who_is_no_node_is_told_apart(answer: bytes) -> None:
     with pytest.raises((Unwelcome, OSError)):
         await meet(identity(1), server.sockets[0].getsockname())
     server.close()
-
-
-@in_loop
-async def test_a_forgotten_node_hears_nothing_more_until_it_is_known_again() -> None:
-    """What is said to it is dropped, and nobody dials it for ever."""
-    mine, host = await _started(0)
-    theirs, other = await _started(1)
-    mine.know(B, *theirs.address)
-    for text in ("one", "two"):
-        mine.send(B, Word(text))
-        mine.flush()
-    await until(lambda: len(_heard(other)) == 2)
-    mine.forget(B)
-    mine.send(B, Word("lost"))
-    mine.flush()
-    assert mine.counters.messages_dropped == 1
-    mine.know(B, *theirs.address)
-    mine.send(B, Word("three"))
-    mine.flush()
-    await until(lambda: [message.text for _, message in _heard(other)] == ["one", "two", "three"])
-    await host.stop()
-    await other.stop()
 
 
 @in_loop

@@ -11,8 +11,6 @@ lets the loop look at its sockets again. Inside a turn
   inbox, so that a machine that asks again and again, of somebody who thinks long, still hears others. An awaitable
   is waited for; meanwhile the machine goes on with other events, and the answer joins the inbox when it comes, after
   the answers to earlier questions.
-- A `prompt` host takes messages as soon as they come, instead of waiting for what others may bring in the same turn of
-  the loop: sooner for who sends one message and waits, dearer where many come at once.
 - `Choose` is answered by chance, as the next event. Timers run on the loop's clock; one that is cancelled or set
   anew never fires late, even if it has run out already.
 
@@ -95,14 +93,12 @@ class Host(Generic[State]):
         application: Application | None = None,
         journal: Keeps | None = None,
         check: Callable[[State], None] | None = None,
-        is_prompt: bool = False,
     ) -> None:
         self._machine = machine
         self._transport = transport
         self._application = application or Silent()
         self._journal = journal
         self._check = check
-        self._is_prompt = is_prompt
         self._state: State | None = None
         self._inbox = deque[Event | Ask]()
         self._next = deque[Event]()
@@ -113,7 +109,6 @@ class Host(Generic[State]):
         self._chance = random.SystemRandom()
         self._turn_ends_at = float("inf")
         self._is_turn_set = False
-        self._is_in_turn = False
         self._is_running = False
         self._is_paused = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -163,11 +158,6 @@ class Host(Generic[State]):
         """Tell the machine that something is wanted."""
         self._put(Requested(request))
 
-    def request_at_once(self, request: Any) -> None:
-        """Do it before what waits; now, if the machine is not at work already."""
-        self._next.append(Requested(request))
-        self._act()
-
     async def wait(self) -> None:
         """Wait until the node is stopped; raise what stopped it, if it was a fault."""
         if self._ended is None:
@@ -198,12 +188,6 @@ class Host(Generic[State]):
         if not self._is_turn_set:
             self._set_turn()
 
-    def _act(self) -> None:
-        if self._is_in_turn:
-            self._set_turn()
-        else:
-            self._turn()
-
     def _set_turn(self) -> None:
         if self._is_running and not self._is_turn_set:
             assert self._loop is not None
@@ -215,15 +199,12 @@ class Host(Generic[State]):
         self._is_turn_set = False
         if not self._is_running:
             return
-        self._is_in_turn = True
         try:
             self._work()
             self._flush()
         except Exception as fault:  # noqa: BLE001 - whoever waits for the node gets it
             self._end(fault)
             return
-        finally:
-            self._is_in_turn = False
         if self._next or self._inbox:
             self._set_turn()
         if self._is_paused and len(self._inbox) < MAX_INBOX // 2:
@@ -321,9 +302,7 @@ class Host(Generic[State]):
         assert self._loop is not None
         at = int(self._loop.time() * 1000)
         self._inbox.extend([Received(sender, message, at) for message in messages])
-        if self._is_prompt:
-            self._act()
-        elif not self._is_turn_set:
+        if not self._is_turn_set:
             self._set_turn()
         if len(self._inbox) > MAX_INBOX and not self._is_paused:
             self._is_paused = True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from solvent.net import handshake
 from solvent.net.codec import Codec, Frames, Nonsense
-from solvent.net.handshake import FORGETFUL, MAX_HANDSHAKE_BYTES, Births, Challenge, Hello, Identity, Proof, Refused
+from solvent.net.handshake import MAX_HANDSHAKE_BYTES, Challenge, Hello, Identity, Proof, Refused
 from solvent.net.transport import Complain, Counters, Deliver, PeerFault
 from solvent.protocols.machine import NodeId
 
@@ -34,15 +34,12 @@ class Hall:
         counters: Counters,
         deliver: Deliver,
         complain: Complain,
-        *,
-        births: Births | None = None,
     ) -> None:
         self.identity = identity
         self.codec = codec
         self.counters = counters
         self.deliver = deliver
         self.complain = complain
-        self.births = births or Births()
         #: Called with a node that has proved who it is, and where it says that it is to be found.
         self.on_met: Callable[[NodeId, str], None] = lambda _, __: None
         self.is_paused = False
@@ -60,11 +57,6 @@ class Hall:
         self.is_paused = False
         for connection in self.known.values():
             connection.resume()
-
-    def forget(self, node: NodeId) -> None:
-        """Close the connection of a node that has no business here any more."""
-        if node in self.known:
-            self.known[node].close()
 
     def close(self) -> None:
         """Close every connection."""
@@ -147,8 +139,7 @@ class Incoming(asyncio.Protocol):
         if self._hello is None:
             if not isinstance(said, Hello):
                 raise Nonsense("it does not say hello")
-            is_other = hall.births.is_other(said.node, said.birth)
-            answer = Refused(FORGETFUL) if is_other else handshake.challenge(hall.identity, said)
+            answer = handshake.challenge(hall.identity, said)
             self._transport.write(handshake.encode(answer))
             if isinstance(answer, Refused):
                 raise Nonsense(answer.reason)
@@ -160,7 +151,6 @@ class Incoming(asyncio.Protocol):
         if not handshake.is_proved(hall.identity, self._hello, self._challenge, said):
             self._transport.write(handshake.encode(Refused("it does not know the secret of this run")))
             raise Nonsense("it does not know the secret of this run")
-        hall.births.note(self._hello.node, self._hello.birth)
         self._be_known(self._hello.node)
         hall.on_met(self._hello.node, self._hello.where)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.net import handshake
 from solvent.net.codec import Codec, Frames, Nonsense
-from solvent.net.handshake import FORGETFUL, MAX_HANDSHAKE_BYTES, Births, Challenge, Hello, Identity, Refused
+from solvent.net.handshake import MAX_HANDSHAKE_BYTES, Challenge, Hello, Identity, Refused
 from solvent.net.transport import Complain, Counters, PeerFault
 
 if TYPE_CHECKING:
@@ -43,13 +43,11 @@ class Outgoing(asyncio.Protocol):
         identity: Identity,
         peer: NodeId,
         *,
-        births: Births,
         ready: Callable[[], None],
         lost: Callable[[Outgoing, str], None],
     ) -> None:
         self._identity = identity
         self._peer = peer
-        self._births = births
         self._ready = ready
         self._lost = lost
         self._frames = Frames(MAX_HANDSHAKE_BYTES)
@@ -92,9 +90,6 @@ class Outgoing(asyncio.Protocol):
         if not isinstance(said, Challenge) or self.is_open:
             raise Nonsense("it answers out of turn")
         proof = handshake.prove(self._identity, self._hello, said)
-        if self._births.is_other(self._peer, said.birth):
-            raise Nonsense(FORGETFUL)
-        self._births.note(self._peer, said.birth)
         self._transport.write(handshake.encode(proof))
         self.is_open = True
         self._ready()
@@ -141,13 +136,11 @@ class Way:
         address: Callable[[NodeId], tuple[str, int] | None],
         codec: Codec,
         counters: Counters,
-        births: Births,
         complain: Complain,
         tls: Tls | None = None,
     ) -> None:
         self._identity = identity
         self._peer = peer
-        self._births = births
         self._tls = tls
         self._address = address
         self._codec = codec
@@ -241,9 +234,7 @@ class Way:
 
     def _make(self) -> Outgoing:
         # Known before `create_connection` returns: the handshake may be done by then.
-        self._connection = Outgoing(
-            self._identity, self._peer, births=self._births, ready=self._on_ready, lost=self._on_lost
-        )
+        self._connection = Outgoing(self._identity, self._peer, ready=self._on_ready, lost=self._on_lost)
         return self._connection
 
     def _give_up(self, connection: Outgoing) -> None:

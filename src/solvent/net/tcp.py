@@ -2,7 +2,7 @@
 
 A node dials another when it first has something to say to it, and writes only to connections it has dialled, so two
 nodes that dial each other at the same moment need not agree on one connection. Nodes are found by a table of
-addresses that may grow and shrink while the node runs (`know`, `forget`); whoever knows better from elsewhere is asked
+addresses that may grow while the node runs (`know`); whoever knows better from elsewhere is asked
 first (`find`). Only this machine can connect unless a wider address is given.
 With `tls`, connections are encrypted, and both sides show a certificate.
 """
@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from solvent.errors import NodeProblem
 from solvent.net.addresses import Address, address_from_text, cannot_listen, text_from_address
-from solvent.net.handshake import Births
 from solvent.net.incoming import Hall, Incoming
 from solvent.net.outgoing import Way
 from solvent.net.transport import Complain, Counters, Deliver, PeerFault
@@ -49,7 +48,6 @@ class TcpTransport:
         port: int = 0,
         peers: Mapping[NodeId, Address] | None = None,
         find: Callable[[NodeId], Address | None] = lambda _: None,
-        births: Births | None = None,
         tls: Tls | None = None,
     ) -> None:
         self.counters = Counters()
@@ -58,11 +56,9 @@ class TcpTransport:
         self._codec = codec
         self._peers = dict(peers or {})
         self._find = find
-        self._forgotten = set[NodeId]()
         #: Where nodes say that they are; for those that nobody else knows.
         self._heard = dict[NodeId, Address]()
         self._dialled = Counter[NodeId]()
-        self._births = births or Births()
         self._tls = tls
         self._ways = dict[NodeId, Way]()
         self._used = dict[NodeId, Way]()
@@ -75,24 +71,12 @@ class TcpTransport:
     def know(self, node: NodeId, host: str, port: int) -> None:
         """Note where a node listens; it may be noted anew when the node comes back elsewhere."""
         self._peers[node] = (host, port)
-        self._forgotten.discard(node)
-
-    def forget(self, node: NodeId) -> None:
-        """Say nothing to a node any more, until it is known again."""
-        self._peers.pop(node, None)
-        self._used.pop(node, None)
-        self._forgotten.add(node)
-        way = self._ways.pop(node, None)
-        if way is not None:
-            way.close()
-        if self._hall is not None:
-            self._hall.forget(node)
 
     async def open(self, deliver: Deliver, complain: Complain) -> None:
         """Listen; raise `NodeProblem` where that is not possible."""
         loop = asyncio.get_running_loop()
         self._deliver, self._complain = deliver, complain
-        hall = Hall(self._identity, self._codec, self.counters, deliver, complain, births=self._births)
+        hall = Hall(self._identity, self._codec, self.counters, deliver, complain)
         host, port = self.address
         protected = {} if self._tls is None else self._tls.listening
         try:
@@ -112,9 +96,6 @@ class TcpTransport:
             return
         way = self._used.get(to)
         if way is None:
-            if to in self._forgotten:
-                self.counters.messages_dropped += 1
-                return
             self._used[to] = way = self._way(to)
         way.send(message)
 
@@ -158,7 +139,6 @@ class TcpTransport:
                 address=self._address,
                 codec=self._codec,
                 counters=self.counters,
-                births=self._births,
                 complain=self._tell,
                 tls=self._tls,
             )
