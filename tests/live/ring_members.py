@@ -219,7 +219,8 @@ class _Member:
     async def do_break(self, ring: Any, _: str) -> None:
         """Break all connections, as a bad network would."""
         for way in ring._node.host._board._ways.values():
-            if way._line is not None:
+            # It may be none yet, or none any more.
+            with suppress(OSError, AttributeError):
                 way._line.shutdown(socket.SHUT_RDWR)
 
     async def do_leave(self, ring: Any, _: str) -> None:
