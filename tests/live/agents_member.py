@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.runs.agents import Agent, submit, termination
 from solvent.runs.agents.offers import Offers
+from solvent.runs.events import ResourceChanged
 from solvent.runs.execution import Execution
 from solvent.runs.journal import StoredJournal
 from solvent.runs.registry import FINISHED, existing
@@ -49,6 +50,17 @@ class Dying(Agent):
 
         store.append, store.is_atomic = dying, False
         super().__init__(store, *arguments, **options)
+
+
+class Halfway(Agent):
+    """As it should be, but dies at the worst of moments: a call has changed a resource, and no journal has that."""
+
+    def keep(self, touched: Any) -> None:
+        """Die instead, every second time."""
+        noted = (one for shard in touched for one in shard.journal._pending)
+        if any(isinstance(one, ResourceChanged) for one in noted) and random.random() < 0.5:
+            signal.raise_signal(signal.SIGKILL)
+        super().keep(touched)
 
 
 class Forgetful(Dying):
@@ -166,7 +178,7 @@ def _halt_before(kind: type, method: str, is_time: Callable[[Any], bool]) -> Non
 VARIANTS = {
     "": Agent, "poor": Agent, "lacking": Agent, "heedless": Heedless, "deaf": Deaf, "hasty": Hasty, "dying": Dying,
     "forgetful": Forgetful, "unopened": Unopened, "unbegun": Unbegun, "unable": Unable, "undone": Undone,
-    "unsaid": Unsaid,
+    "unsaid": Unsaid, "halfway": Halfway,
 }  # fmt: skip
 
 

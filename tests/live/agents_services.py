@@ -130,6 +130,15 @@ def timed(*_: Any) -> tuple[float, float]:
     return began, time.monotonic()
 
 
+def tally(table: Any, number: int) -> int:
+    """Add a number to the one in a resource; in the middle it holds something else."""
+    before = int.from_bytes(table, "big")
+    table[:] = b"\xff" * len(table)
+    note()
+    table[:] = (before + number).to_bytes(len(table), "big")
+    return number
+
+
 def is_odd(value: Any) -> bool:
     """Reject odd results."""
     return isinstance(value, int) and value % 2 == 1
@@ -180,5 +189,6 @@ SERVICES = (
     Service("deep", "workflow", function=DEEP),
     Service("narrows", "workflow", function=NARROWS),
     Service("paced", function=timed, policy=Policy(rate=20.0)),
+    Service("tally", function=tally, policy=Policy(max_lost=100)),
     Service("late", function=doze, policy=Policy(timeout=0.3, retries=1, backoff=0.0)),
 )

@@ -16,7 +16,8 @@ LEDGER, HELD = "SOLVENT_TEST_LEDGER", "SOLVENT_TEST_HELD"
 """The variables that name the file, and the folder of the files that keep calls from ending."""
 
 
-def _note() -> None:
+def note() -> None:
+    """Leave a line, and wait for as long as the call is held."""
     call = solvent.call()
     assert call is not None
     with Path(os.environ[LEDGER]).open("a") as file:
@@ -28,35 +29,35 @@ def _note() -> None:
 
 def numbers(count: int) -> list[int]:
     """Return the numbers from 1 up to a count."""
-    _note()
+    note()
     return list(range(1, count + 1))
 
 
 def lowest(values: list[int]) -> int:
     """Return the lowest of some numbers."""
-    _note()
+    note()
     return min(values)
 
 
 def highest(values: list[int]) -> int:
     """Return the highest of some numbers."""
-    _note()
+    note()
     return max(values)
 
 
 def difference(one: int, other: int) -> int:
     """Return how far two numbers are apart."""
-    _note()
+    note()
     return abs(one - other)
 
 
 def doubled(number: int) -> int:
     """Return twice a number."""
-    _note()
+    note()
     return 2 * number
 
 
 def named(value: object) -> str:
     """Say what a value is."""
-    _note()
+    note()
     return f"the result is {value}"

@@ -344,11 +344,14 @@ def read(table: Any) -> str:
     return bytes(table).decode()
 
 
+capitalise = shell("sed -i s/d/D/ {0}", name="capitalise")
+
+
 @workflow
 def of_resources() -> str:
-    """Change a resource in one task and read it in another."""
+    """Change a resource in a function and in a command, and read it in another task."""
     table = resource("table", size=4)
-    return read.after(fill(table))(table.read)
+    return read.after(capitalise.after(fill(table))(table))(table.read)
 
 
 @workflow
@@ -386,8 +389,6 @@ class Row:
     signals: tuple[tuple[float, str, Any], ...] = ()
     #: Tasks that are cancelled.
     cancelled: tuple[str, ...] = ()
-    #: Whether agents refuse it.
-    is_refused_by_agents: bool = False
 
     @property
     def workflow(self) -> Any:
@@ -437,7 +438,7 @@ ROWS = (
         ROOT / "examples" / "patterns" / "coordination.hocl",
         "the result is 12",
     ),
-    Row("resources", of_resources, "done", is_refused_by_agents=True),
+    Row("resources", of_resources, "Done"),
 )
 
 __all__ = ["ROWS", "Row"]

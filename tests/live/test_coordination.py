@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -63,7 +64,7 @@ class Seven:
         service = next(one for one in self.workflow.services if one.name == SERVICES[task])
         file = self.folder / f"{service.name}.hocl"
         file.write_text(f'<SERVICE : {service.name} : <PYTHON : "{service.target}">>')
-        [self.agents[task]] = launch([str(file)], 1, variables=self._variables, more=["--no-sync", "--ttl", "3"])
+        [self.agents[task]] = launch([str(file)], 1, variables=self._variables, more=["--no-sync"])
         self._started.append(self.agents[task])
 
     def hold(self, run: str, task: str) -> Path:
@@ -119,8 +120,10 @@ def test_one_of_seven_agents_is_killed(seven: Seven, victim: str) -> None:
         report = submitted.wait(PATIENCE)
     assert report.value == "the result is 12"
     assert report.states == dict.fromkeys(SERVICES, "done")
-    made = [(line.task, line.is_repeated) for line in seven.lines(run)]
-    assert sorted(made) == sorted([(victim, True), *((task, False) for task in SERVICES)])
+    made = Counter(line.task for line in seven.lines(run))
+    assert made.pop(victim) > 1
+    assert made == {task: 1 for task in SERVICES if task != victim}
+    assert [line.is_repeated for line in seven.lines(run) if line.task == victim][-1]
     assert len({line.process for line in seven.lines(run)}) == len(SERVICES) + 1
     with open_store(seven.url, is_durable=False) as store:
         record = existing(store, run)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 import solvent
-from solvent.errors import AgentProblem
 from solvent.runs.agents.launch import launch
 from solvent.runs.agents.membership import see_agents
 from solvent.runs.causality import violations
@@ -153,13 +152,8 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.mark.parametrize("place,arm", [(one, one) for one in ARMS], indirect=["place"], ids=[*ARMS])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_feature(row: Row, arm: str, place: str, port: int) -> None:
-    """The workflow returns the same in every arm, by as many alternatives; or agents say that they cannot run it."""
+    """The workflow returns the same in every arm, by as many alternatives."""
     inputs = {"port": port} if row.flow is of_http else {}
-    if arm.startswith("agents") and row.is_refused_by_agents:
-        with pytest.raises(AgentProblem, match="claims resources") as caught:
-            ARMS[arm](place, row, inputs)
-        assert caught.value.code == "A101"
-        return
     assert ARMS[arm](place, row, inputs) == Ended(row.value, row.adaptations, row.cancelled)
 
 
@@ -200,9 +194,7 @@ def table() -> str:
     """Return the table of features."""
     patterns = Row("all forty-three [control-flow patterns](patterns.md)", None, None)
     lines = [f"| feature | {' | '.join(ARMS)} |", f"|---|{'---|' * len(ARMS)}"]
-    for row in (*ROWS, patterns):
-        cells = ("refused (A101)" if row.is_refused_by_agents and one.startswith("agents") else "yes" for one in ARMS)
-        lines.append(f"| {row.name} | {' | '.join(cells)} |")
+    lines += [f"| {row.name} | {' | '.join('yes' for _ in ARMS)} |" for row in (*ROWS, patterns)]
     return "\n".join(lines) + "\n"
 
 

@@ -32,8 +32,7 @@ from solvent.cli.run_agents import resume_by_agents
 from solvent.cli.run_workflow import execute
 from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
 from solvent.errors import RecordProblem
-from solvent.runs.agents.offers import Offers, refuse_code
-from solvent.runs.agents.submission import refuse_what_agents_cannot
+from solvent.runs.agents.offers import Offers, refuse_code, refuse_what_agents_cannot
 from solvent.runs.continuation import next_version
 from solvent.runs.holders import is_left
 from solvent.runs.recorded_run import resume

@@ -11,8 +11,7 @@ from solvent.cli.arguments import add_format, add_store, parser_for, seconds
 from solvent.cli.records import open_records
 from solvent.cli.render import write, write_json
 from solvent.cli.workflows import folder_of, load_sound
-from solvent.runs.agents.offers import Offers, refuse_code
-from solvent.runs.agents.submission import refuse_what_agents_cannot
+from solvent.runs.agents.offers import Offers, refuse_code, refuse_what_agents_cannot
 from solvent.runs.continuation import WAIT_SECONDS, refuse_to_update, update_run
 from solvent.runs.registry import find, workflow_of
 

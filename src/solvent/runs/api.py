@@ -531,7 +531,7 @@ def _continuing(url: str, plan: _Plan | None) -> dict[str, Any]:
 
 def _workflow_for_agents(flow: Flow) -> Workflow:
     """Return the workflow as agents are to execute it."""
-    from solvent.runs.agents.submission import refuse_what_agents_cannot
+    from solvent.runs.agents.offers import refuse_what_agents_cannot
 
     workflow = _importable(_plan(flow)).workflow
     refuse_what_agents_cannot(workflow)

@@ -215,7 +215,8 @@ class CallQueue:
         key = within, service.name, id(service)
         lane = self._lanes.get(key)
         if lane is None:
-            may_spread = self._elsewhere is not None and service.kind != "workflow"
+            # What a call claims is in the memory of this process.
+            may_spread = self._elsewhere is not None and service.kind != "workflow" and not caller.lends_to(service)
             lane = self._lanes[key] = _Lane(
                 service,
                 within,

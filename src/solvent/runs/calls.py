@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from solvent.runs.events import CallLost, CallStarted
 from solvent.services import Failure
-from solvent.services.admission import limit_of
+from solvent.services.admission import Changed, limit_of
 from solvent.services.call import Call
 from solvent.services.code_hash import code_hash
 from solvent.services.current_call import Allowance, CallIdentity
@@ -60,6 +60,7 @@ class OpenCall:
     __slots__ = (
         "allowance",
         "announced",
+        "changes",
         "execution",
         "first",
         "flight",
@@ -132,6 +133,8 @@ class OpenCall:
         self.is_cancelled = False
         #: Whether its arguments were called off: whatever it answers is not wanted.
         self.is_called_off = False
+        #: What it has changed of resources, where that is noted.
+        self.changes: tuple[tuple[str, int, bytes], ...] = ()
         #: Whether predicates reject its answer, by alternative: they judge it before it lands.
         self.verdicts: Mapping[str, bool] = {}
 
@@ -152,6 +155,8 @@ class OpenCall:
 
     def done(self, value: Any, failure: Failure | None, attempts: int) -> None:
         """Take the outcome of the call, from any thread."""
+        if type(value) is Changed:
+            value, self.changes = value
         self.instance.queue_answer(Answer(self, value, failure, attempts))
 
     def try_again(self, failure: Failure, begin: Callable[[], None]) -> None:
@@ -248,6 +253,9 @@ class CallMaker(Protocol):
     def needs_worker(self, service: Service, /) -> bool:
         """Return whether each call of a service needs a worker."""
 
+    def lends_to(self, service: Service, /) -> bool:
+        """Return whether calls of a service may claim resources."""
+
 
 class Remote(Protocol):
     """Another agent that makes a call."""
@@ -275,6 +283,10 @@ class NoCaller:
         return self
 
     def needs_worker(self, _service: Service) -> bool:
+        """Return false."""
+        return False
+
+    def lends_to(self, _service: Service) -> bool:
         """Return false."""
         return False
 
@@ -666,6 +678,9 @@ class Calls:
         """Note an answer, and return the failure that it is: also one whose result cannot be kept may have failed."""
         call, value, failure, attempts = answer
         journal = self._journal
+        for name, start, data in call.changes:
+            # Also where its result cannot be kept: others have them already.
+            journal.changed(call.key, name, start, data)
         if failure is None:
             if not journal.is_kept:
                 return None

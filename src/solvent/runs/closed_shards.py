@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from solvent.errors import RecordProblem
 from solvent.runs import events
 from solvent.runs.events import Adapted, ShardClosed
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from solvent.runs.kept import Blobs, Kept
     from solvent.runs.registry import RunRecord
     from solvent.runs.report import Failed
+    from solvent.runs.resources.lender import Lender
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
@@ -54,6 +57,15 @@ def closed_shard(
         reactions=report.reactions,
         error="" if report.error is None else f"[{report.error.code}] {report.error.message}",
     )
+
+
+def with_resources(blobs: Blobs, closed: ShardClosed, lender: Lender) -> ShardClosed:
+    """Return how the only shard of a run ended, with what its resources hold; these are saved where that was asked."""
+    found, problem = lender.finish()
+    # A view of memory is bytes, for whoever reads it elsewhere.
+    held, _ = _results(blobs, {name: bytes(one) if type(one) is memoryview else one for name, one in found.items()})
+    error = closed.error or ("" if problem is None else f"[{problem.code}] {problem.message}")
+    return replace(closed, resources=held, error=error)
 
 
 def closed_run(blobs: Blobs, report: Report, adaptations: list[Adapted]) -> ShardClosed:
@@ -133,6 +145,7 @@ def merged(blobs: Blobs, record: RunRecord, workflow: Workflow | None, closed: l
             replaced |= {*one.replaced}
             report.stuck += one.stuck
             faults |= {each.task: each for each in one.failures}
+            report.resources |= {name: codec.decode(kept.read(blobs)) for name, kept in one.resources.items()}
     except UNREADABLE as error:
         raise RecordProblem("R403", f"how the run `{record.run}` ended does not read: {error}") from None
     report.trace = [] if workflow is not None and workflow.is_controlled else None
@@ -187,4 +200,5 @@ def _adaptation(event: Adapted, began: float) -> dict[str, Any]:
 
 __all__ = [
     "adapted_event", "closed_run", "closed_shard", "closed_shards", "difference", "merged", "report_of", "wanted_of",
+    "with_resources",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ nobody for them. *Derived* events follow from inputs, and are derived again. *Fa
     CallStarted   fact      an attempt of a call is about to be made
     CallAnswered  input     the call returned, and its answer was taken
     CallFailed    input     the call failed for good; a fact if another attempt follows
+    ResourceChanged fact    a call has changed a part of a resource; its answer is in the same record
     CallLost      fact      the call has no answer, though its shard is still here, and will be made again
     MessagesReceived, SignalReceived   inputs
     WaitEnded     input     a signal has not come in time
@@ -97,6 +98,16 @@ class CallAnswered(Event, frozen=True, gc=False):
     #: The version of the run in which it was answered, if that is an earlier one.
     kept: int = 0
     within: str = ""
+
+
+class ResourceChanged(Event, frozen=True, gc=False):
+    """A call has changed a part of a resource; whoever continues the run makes the resource anew of these parts."""
+
+    call: str
+    resource: str
+    #: Its first byte.
+    start: int
+    data: Kept
 
 
 class CallFailed(Event, frozen=True, gc=False):
@@ -244,6 +255,8 @@ class ShardClosed(Event, frozen=True, gc=False):
     is_cancelled: bool = False
     reactions: int = 0
     error: str = ""
+    #: What the resources of the workflow hold, as `values.codec` encodes them.
+    resources: dict[str, Kept] = {}
 
 
 class Resumed(Event, frozen=True, gc=False):
@@ -276,6 +289,7 @@ AnyEvent: TypeAlias = (
     | CallStarted
     | CallAnswered
     | CallFailed
+    | ResourceChanged
     | CallLost
     | MessagesReceived
     | SignalReceived
@@ -319,7 +333,7 @@ def decode(data: bytes, get_blob: Callable[[str], bytes]) -> list[AnyEvent]:
 
 __all__ = [
     "Adapted", "AnyEvent", "CallAnswered", "CallFailed", "CallLost", "CallStarted", "Ended", "Event",
-    "MessagesReceived", "Resumed", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived",
+    "MessagesReceived", "ResourceChanged", "Resumed", "ShardClosed", "ShardTaken", "ShardWaits", "SignalReceived",
     "WaitBegan", "WaitEnded", "Why", "WorkflowClosed",
     "WorkflowDefined", "decode", "encode", "is_in_blob",
 ]  # fmt: skip

@@ -588,6 +588,9 @@ class Execution:
         judges = self._judges.get(answer.call.task)
         if judges is None or isinstance(answer, Again) or answer.failure is not None:
             self.calls.answers.put(answer)
+        elif answer.call.changes:
+            # Before others change what it has changed: answers come in that order.
+            self._judge_first(judges, answer)
         else:
             threading.Thread(target=self._judge_first, args=(judges, answer), daemon=True).start()
 

@@ -24,6 +24,7 @@ from solvent.runs.events import (
     Ended,
     Event,
     MessagesReceived,
+    ResourceChanged,
     ShardTaken,
     ShardWaits,
     SignalReceived,
@@ -134,6 +135,9 @@ class Journal(Protocol):
     def answered(self, call: str, attempts: int, value: bytes | Pieces, /, *, within: str = "") -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
 
+    def changed(self, call: str, resource: str, start: int, data: bytes, /) -> None:
+        """Note that a call has changed a part of a resource, which begins with the byte `start`."""
+
     def discarded(self, call: str, attempts: int, /, *, within: str = "") -> None:
         """Note an answer whose value cannot be kept."""
 
@@ -195,6 +199,8 @@ class StoredJournal:
         self.limits: dict[Wait, float] = {}
         self.open_calls: dict[str, str] = {}
         self.definitions: dict[str, WorkflowDefined] = {}
+        #: What calls have changed of resources, in the order in which they did.
+        self.changes: list[ResourceChanged] = []
         #: The paths of sub-workflows that begin again: what happened inside is not done again.
         self._lost_within = set[str]()
         #: Adaptations that will follow from the inputs again.
@@ -289,6 +295,8 @@ class StoredJournal:
                 self._lose_calls()
             case WorkflowDefined(definition):
                 self.definitions[definition] = event
+            case ResourceChanged():
+                self.changes.append(event)
             case _:
                 pass
 
@@ -375,6 +383,12 @@ class StoredJournal:
         kept = keep(self.store, value, room=self._room - self._pending_bytes)
         self._pending_bytes += len(kept.data)
         self.note(CallAnswered(call, now, attempts, kept, within=within))
+
+    def changed(self, call: str, resource: str, start: int, data: bytes) -> None:
+        """Note that a call has changed a part of a resource, which begins with the byte `start`."""
+        kept = keep(self.store, data, room=self._room - self._pending_bytes)
+        self._pending_bytes += len(kept.data)
+        self.note(ResourceChanged(call, resource, start, kept))
 
     def discarded(self, call: str, attempts: int, *, within: str = "") -> None:
         """Note an answer whose value cannot be kept."""
@@ -522,6 +536,9 @@ class MemoryJournal:
         self.adaptations.append(event)
 
     def answered(self, _call: str, _attempts: int, _value: bytes | Pieces, **_about: str) -> None:
+        """Keep nothing."""
+
+    def changed(self, _call: str, _resource: str, _start: int, _data: bytes) -> None:
         """Keep nothing."""
 
     def discarded(self, _call: str, _attempts: int, **_about: str) -> None:

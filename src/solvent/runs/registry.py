@@ -208,7 +208,8 @@ def new_record(
     **facts: Any,
 ) -> RunRecord:
     """Return the record of a run that is to begin; its name is free or not, which `create` finds out."""
-    hindrance = _RESOURCES if workflow.resources else ""
+    # Agents note what calls change.
+    hindrance = _RESOURCES if workflow.resources and not facts.get("by_agents") else ""
     given = Kept()
     try:
         given = keep(store, codec.encode(dict(inputs or {})))

@@ -15,7 +15,7 @@ business of the lock of the resource, which a call gets from the `Lender` when i
     work = lender.lent_awaited(function)      # the same for an asynchronous function
     with lender.paths(attempt.arguments, attempt.keywords) as loan:
         ...                                   # a command gets the path of a file
-        loan.keep()                           # otherwise all changes are undone
+        result = loan.keep(result)            # otherwise all changes are undone
 
 Resources need sockets and shared memory, which this layer does not know; so the lender is passed in.
 """
@@ -26,7 +26,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from solvent.services.clock import Clock
 from solvent.workflows.model import Claim
@@ -45,8 +45,18 @@ class Loan(Protocol):
     arguments: list[Any]
     keywords: dict[str, Any]
 
-    def keep(self) -> None:
-        """Keep the changes; a loan that ends without this changes nothing."""
+    def keep(self, result: Any) -> Any:
+        """Keep the changes, and return the result, as `Changed` where they are to be recorded.
+
+        A loan that ends without this changes nothing.
+        """
+
+
+class Changed(NamedTuple):
+    """A result, and what its call has changed: for each part the resource, its first byte and its bytes."""
+
+    value: Any
+    changes: tuple[tuple[str, int, bytes], ...]
 
 
 class Lender(Protocol):
@@ -256,4 +266,4 @@ def _conflict(claims: Sequence[Claim], others: Sequence[Claim]) -> bool:
     return any(one.conflicts(other) for one in claims for other in others)
 
 
-__all__ = ["CallLimit", "CallLimits", "ClaimQueue", "Claimant", "Lender", "Loan", "Waiting", "claims_among"]
+__all__ = ["CallLimit", "CallLimits", "Changed", "ClaimQueue", "Claimant", "Lender", "Loan", "Waiting", "claims_among"]

@@ -317,12 +317,16 @@ class Call:
         """Take an attempt's outcome: report it, or retry after a pause."""
         if self.seen is not None:
             self.seen.attempted(failure)
-        self._leave()
         policy, allowance = self.service.policy, self._allowance
         max_attempts = policy.retries + 1 if allowance is None else allowance.attempts
         if failure is None or failure.kind == "CANCELLED" or self.attempts >= max_attempts:
-            self._finish(value, failure)
+            try:
+                self._finish(value, failure)
+            finally:
+                # Whoever gets a resource next answers later: answers come in the order of changes.
+                self._leave()
             return
+        self._leave()
         pause = min(policy.max_backoff, policy.backoff * 2 ** min(self.attempts - 1, MAX_DOUBLINGS))
         with self.lock:
             self._attempt = None

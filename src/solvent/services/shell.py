@@ -305,7 +305,7 @@ def make_shell(service: Service, caller: Facilities) -> Callable[[Attempt], None
             begun()
             result = _Run(service, attempt, caller).result()
             if sealed():
-                loan.keep()
+                result = loan.keep(result)
         return result
 
     def launch(attempt: Attempt) -> None:

@@ -7,7 +7,7 @@ the same time is at different shards; but a task goes where most of what it wait
 would be there: what need not be said costs nothing. Where no agent offers all services, each shard has only tasks that
 one of them can do, and chains are torn for that.
 
-Some workflows are one shard: one that shares resources, whose data is at one host; one with rules of the user's own,
+Some workflows are one shard: one that has resources, which are with one agent; one with rules of the user's own,
 which may join any tasks; and one that a task may end, since all others must hear of that at once.
 """
 

@@ -13,7 +13,7 @@ from solvent.runs.agents.adrift import Adrift
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.remote_calls import RemoteCalls
 from solvent.runs.agents.shards import MOVED, Standing
-from solvent.runs.closed_shards import wanted_of
+from solvent.runs.closed_shards import wanted_of, with_resources
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
 from solvent.runs.holders import ShardLease
@@ -21,6 +21,7 @@ from solvent.runs.journal import MAX_READ
 from solvent.runs.kinds import MAKERS
 from solvent.runs.messages import Mailbox, dealt
 from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, shards_of, workflow_of
+from solvent.runs.resources import lender_of
 from solvent.services import Caller
 from solvent.store.leases import Heartbeats, holder_from_entry
 from solvent.values.encoding import encode_msgpack
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from solvent.runs.journal import StoredJournal
     from solvent.runs.kept import Blobs
     from solvent.runs.registry import RunRecord
+    from solvent.runs.resources.lender import Lender
     from solvent.services.admission import CallLimits
     from solvent.services.observer import CallObserver
     from solvent.store import Record, Store
@@ -112,6 +114,7 @@ class HostedRun:
         self._shards: dict[int, ShardLease] = {}
         self._concretiser: Concretiser | None = None
         self._caller: Caller | None = None
+        self._lender: Lender | None = None
         self.calls: CallQueue | None = None
 
     def can_serve(self, number: int) -> bool:
@@ -134,6 +137,7 @@ class HostedRun:
             return
         folder = self._offers.folder
         try:
+            self._lender = lender_of(self.submitted, self._inputs, folder, is_noted=True)
             self._caller = Caller(
                 self.workflow.services,
                 jobs=self._jobs,
@@ -142,6 +146,7 @@ class HostedRun:
                 may_begin=self._may_begin,
                 observer=self.observer,
                 limits=self._limits,
+                lender=self._lender,
             )
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
@@ -162,7 +167,11 @@ class HostedRun:
         shard = self._execution(number, journal, answers)
         messages = self._messages_to(number)
         assert self._caller is not None
-        if adrift is not None and journal.is_resumed:
+        is_continued = adrift is not None and journal.is_resumed
+        if self._lender is not None and not is_continued:
+            changes = [(one.resource, one.start, one.data.read(self._store)) for one in journal.changes]
+            self._lender.open(changes)
+        if adrift is not None and is_continued:
             adrift.again()
             shard.start(self._caller, messages, adrift=adrift)
             for answer in adrift.answers():
@@ -322,7 +331,10 @@ class HostedRun:
 
     def _close(self, shard: Execution) -> None:
         """Note how the tasks of a shard are: the run is over."""
-        self._shards[number_of(shard)].close(self.closed(shard, self._store))
+        closed = self.closed(shard, self._store)
+        if self._lender is not None:
+            closed = with_resources(self._store, closed, self._lender)
+        self._shards[number_of(shard)].close(closed)
         shard.is_closed = True
 
     def close(self) -> None:
@@ -335,6 +347,8 @@ class HostedRun:
         if self._caller is not None:
             with suppress(RecordProblem):
                 self._caller.close(cancel=True)
+        if self._lender is not None:
+            self._lender.close()
 
 
 def number_of(shard: Execution) -> int:

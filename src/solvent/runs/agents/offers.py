@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Service
 
+ALONE = "run it without agents: `solvent run WORKFLOW`"
 MARK_CHARACTERS = 12
 
 
@@ -60,10 +61,8 @@ class Offers:
         return service if self.trusts_all else None
 
     def refuse(self, workflow: Workflow) -> None:
-        """Raise `AgentProblem` A102 if a workflow names functions or files that this agent was not started with."""
-        if workflow.resources:
-            said = f"`{workflow.name}` claims resources, which are shared by one machine's tasks only"
-            raise AgentProblem("A101", said, hint="run it without --store")
+        """Raise `AgentProblem` for what no agent may do (A101), and for code that this one does not offer (A102)."""
+        refuse_what_agents_cannot(workflow)
         if self.trusts_all:
             return
         if what := self.unknown_code(workflow):
@@ -96,6 +95,14 @@ def offers_of(workflows: Iterable[Workflow], folder: Path | None = None, *, trus
     return Offers(services, folder, predicates=predicates, libraries=libraries, trusts_all=trusts_all)
 
 
+def refuse_what_agents_cannot(workflow: Workflow) -> None:
+    """Raise `AgentProblem` A101 for a workflow that changes or writes files: agents may be at several hosts."""
+    for one in workflow.resources:
+        if one.file or one.save:
+            said = f"`{workflow.name}` cannot be given to agents: its resource `{one.name}` is in a file of one host"
+            raise AgentProblem("A101", said, hint=f"give it a `size` or a `shape` and no file; or {ALONE}")
+
+
 def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = "replay") -> None:
     """Raise `RecordProblem` R406 where functions would be called that are not offered: a record may be anybody's."""
     if what := offers.unknown_code(workflow):
@@ -124,4 +131,4 @@ def _what(service: Service) -> tuple[Any, ...] | None:
     return service.kind, target, service.method, service.options
 
 
-__all__ = ["Offers", "mark_of", "offers_of", "refuse_code"]
+__all__ = ["ALONE", "Offers", "mark_of", "offers_of", "refuse_code", "refuse_what_agents_cannot"]

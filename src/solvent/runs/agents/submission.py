@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from solvent.errors import AgentProblem, Conflict, Misuse, RecordProblem, WorkflowProblem
 from solvent.runs.agents.membership import SURE_PART_OF_TTL, has_a_part, marks_of, offered_apart, see_agents
+from solvent.runs.agents.offers import ALONE, refuse_what_agents_cannot
 from solvent.runs.agents.shards import submit
 from solvent.runs.events import SignalReceived
 from solvent.runs.holders import ShardLease, agent_name
@@ -25,6 +26,7 @@ from solvent.runs.registry import (
     tell_agents,
     workflow_of,
 )
+from solvent.runs.resources.lender import settled_resources
 from solvent.runs.signals import check_signal, send_signal
 from solvent.workflows.translate import Concretiser
 
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from solvent.runs.signals import Signal
     from solvent.store import Store
     from solvent.workflows.model import Workflow
-
-_ALONE = "run it without agents: `solvent run WORKFLOW`"
 
 
 def give_to_agents(
@@ -63,6 +63,7 @@ def give_to_agents(
             raise Misuse("H313", f"with --agents the signal `{name}` cannot come at a time", hint=hint)
     # Whoever has forgotten an input shall hear of it here, and not from an agent.
     Concretiser(workflow, inputs)
+    settled_resources(workflow, inputs)
     if not is_name(run):
         raise AgentProblem("A101", f"a run cannot be called {run!a}", hint=NAME_RULE)
     if store.get(key_of(run)) is not None:
@@ -74,7 +75,7 @@ def give_to_agents(
         if error.code != "W106":
             raise
         hint = (
-            f"{error.hint or 'what agents call has a name: a function of a module, a command, an address'}; or {_ALONE}"
+            f"{error.hint or 'what agents call has a name: a function of a module, a command, an address'}; or {ALONE}"
         )
         raise AgentProblem("A101", f"`{workflow.name}` cannot be given to agents: {error.message}", hint=hint) from None
     except Conflict:
@@ -130,15 +131,8 @@ def _offered_apart(store: Store, workflow: Workflow) -> dict[str, frozenset[str]
     return offered_apart(marks, see_agents(store, part=SURE_PART_OF_TTL))
 
 
-def refuse_what_agents_cannot(workflow: Workflow) -> None:
-    """Raise `AgentProblem` A101 for a workflow that claims resources."""
-    if workflow.resources or any(task.claims for task in workflow.tasks):
-        said = f"`{workflow.name}` claims resources, which are shared by the tasks of one process only"
-        raise AgentProblem("A101", said, hint=_ALONE)
-
-
 def _taken(run: str) -> RecordProblem:
     return RecordProblem("R408", f"there is a run `{run}` already", hint=f"look at it: `solvent status {run}`")
 
 
-__all__ = ["give_to_agents", "hand_to_agents", "refuse_what_agents_cannot"]
+__all__ = ["give_to_agents", "hand_to_agents"]

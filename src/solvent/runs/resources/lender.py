@@ -14,6 +14,9 @@ A call hands on what it has changed only if it succeeds and its success counts (
 withdrawn, and the resource is what it was before; so it is if the process dies. Without undo there is nothing to go
 back to: what a failed call had changed stays changed, and a process that dies takes the resource along.
 
+At agents the journal has what each call has changed, with its answer. Whoever takes the shard of the run makes the data
+anew, of what the journal has: so a call that is made again begins from what the calls with an answer have left.
+
 Runs without resources import this module and nothing that it needs.
 """
 
@@ -21,9 +24,10 @@ from __future__ import annotations
 
 import secrets
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -33,16 +37,18 @@ from solvent.services.function_codec import pack_function, unpack_function
 from solvent.workflows.model import Claim, Resource, faults_of, settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from solvent.runs.report import Report
     from solvent.runs.resources.loans import Loan
     from solvent.workflows.model import Task, Workflow
 
 
-def lender_of(workflow: Workflow, inputs: Mapping[str, Any] | None, folder: Path | None) -> Lender | None:
-    """Give what lends the resources of a workflow, if it has any."""
-    return Lender(workflow, inputs, folder) if workflow.resources else None
+def lender_of(
+    workflow: Workflow, inputs: Mapping[str, Any] | None, folder: Path | None, *, is_noted: bool = False
+) -> Lender | None:
+    """Return what lends the resources of a workflow, if it has any; see `Lender` for `is_noted`."""
+    return Lender(workflow, inputs, folder, is_noted=is_noted) if workflow.resources else None
 
 
 @contextmanager
@@ -70,9 +76,11 @@ def claimed(task: Task, values: list[Any]) -> list[Any]:
 class Estate(msgspec.Struct, frozen=True):
     """The space of a run and the resources in it: all that a process must know to borrow."""
 
-    space: str
-    secret: bytes
     resources: tuple[Resource, ...]
+    #: Whether what calls change is noted with their answers.
+    is_noted: bool = False
+    space: str = ""
+    secret: bytes = b""
 
 
 _HINTS = {
@@ -85,11 +93,13 @@ _HINTS = {
 class Lender:
     """The resources of one run."""
 
-    def __init__(self, workflow: Workflow, inputs: Mapping[str, Any] | None, folder: Path | None) -> None:
-        self.services = frozenset(task.service for task in workflow.tasks if task.claims)
-        values = {**workflow.inputs, **(inputs or {})}
-        resources = tuple(_found(settled(one, values), folder) for one in workflow.resources)
-        self._estate = Estate(f"workflow {secrets.token_hex(12)}", secrets.token_bytes(16), resources)
+    def __init__(
+        self, workflow: Workflow, inputs: Mapping[str, Any] | None, folder: Path | None, *, is_noted: bool = False
+    ) -> None:
+        """With `is_noted` what a call changes comes with its answer, so that another process can make it anew."""
+        self.services: Collection[str] = frozenset(task.service for task in workflow.tasks if task.claims)
+        resources = tuple(_found(one, folder) for one in settled_resources(workflow, inputs))
+        self.estate = Estate(resources, is_noted)
         kinds = {one.name: one.kind for one in workflow.services}
         taken = {
             claim.resource for task in workflow.tasks if kinds.get(task.service) == "python" for claim in task.claims
@@ -101,14 +111,18 @@ class Lender:
                     hint = f"{install_hint('arrays')}; or give it a `size`"
                     raise WorkflowProblem("W163", message, hint=hint)
 
-    def open(self) -> None:
-        """Open the space, and make the data."""
+    def open(self, changes: Sequence[tuple[str, int, bytes]] = ()) -> None:
+        """Open a new space, and make the data, with the changes that calls have made before."""
         from solvent.runs.resources.loans import branch_of
 
-        branch = branch_of(self._estate, is_main=True)
+        self.close()
+        # What was lent before cannot be kept here: that was another space.
+        name, secret = f"workflow {secrets.token_hex(12)}", secrets.token_bytes(16)
+        self.estate = msgspec.structs.replace(self.estate, space=name, secret=secret)
+        branch = branch_of(self.estate, is_main=True)
         try:
-            for resource in self._estate.resources:
-                branch.make(resource)
+            for resource in self.estate.resources:
+                branch.make(resource, [(start, data) for name, start, data in changes if name == resource.name])
         except SolventError as problem:
             self.close()
             message = f"the resource `{resource.name}` cannot be made: {problem.message}"
@@ -121,14 +135,14 @@ class Lender:
         """Leave the space; what is not saved is gone then."""
         from solvent.runs.resources.loans import close_branch
 
-        close_branch(self._estate.space)
+        close_branch(self.estate.space)
 
     def finish(self) -> tuple[dict[str, Any], WorkflowProblem | None]:
         """Give what the resources hold, and save what is to be saved; also the first problem with that."""
         from solvent.runs.resources.loans import branch_of, lost, opened, save
 
-        branch, found, first = branch_of(self._estate), {}, None
-        for resource in self._estate.resources:
+        branch, found, first = branch_of(self.estate), {}, None
+        for resource in self.estate.resources:
             try:
                 with branch.reading(resource) as path:
                     found[resource.name] = opened(resource, path)
@@ -150,19 +164,19 @@ class Lender:
 
     def lent(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Make a function that takes claims of one that takes the data; it can be sent to worker processes."""
-        return Borrower(name, function, self._estate)
+        return Borrower(name, function, self)
 
     def lent_awaited(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Make the same of an asynchronous function."""
 
         async def call(*arguments: Any, **keywords: Any) -> Any:
-            loan = _loan(self._estate, arguments, keywords)
+            loan = _loan(self.estate, arguments, keywords)
             try:
                 await _in_thread(loan.enter)
                 begun()
                 value = loan.owned(await function(*loan.arguments, **loan.keywords))
                 if sealed():
-                    await _in_thread(loan.keep)
+                    value = await _in_thread(partial(loan.keep, value))
             finally:
                 await _in_thread(loan.end)
             return value
@@ -171,32 +185,46 @@ class Lender:
 
     def paths(self, arguments: list[Any], keywords: dict[str, Any]) -> Loan:
         """Lend the files of what is claimed."""
-        return _loan(self._estate, arguments, keywords, as_paths=True)
+        return _loan(self.estate, arguments, keywords, as_paths=True)
+
+
+class Owner(Protocol):
+    """Whoever has an estate: it may be another one later."""
+
+    @property
+    def estate(self) -> Estate:
+        """What calls borrow of now."""
+
+
+class _Copy(NamedTuple):
+    """The owner in a worker process."""
+
+    estate: Estate
 
 
 class Borrower:
     """A function that borrows what its call claims; a worker process makes it anew of its parts."""
 
-    def __init__(self, name: str, function: Callable[..., Any], estate: Estate) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], owner: Owner) -> None:
         self._name = name
         self._function = function
-        self._estate = estate
+        self._owner = owner
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _borrower, (self._name, pack_function(self._name, self._function), self._estate)
+        return _borrower, (self._name, pack_function(self._name, self._function), self._owner.estate)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Borrow, call, and give back."""
-        with _loan(self._estate, arguments, keywords) as loan:
+        with _loan(self._owner.estate, arguments, keywords) as loan:
             begun()
             value = loan.owned(self._function(*loan.arguments, **loan.keywords))
             if sealed():
-                loan.keep()
+                value = loan.keep(value)
         return value
 
 
 def _borrower(name: str, packed: bytes, estate: Estate) -> Borrower:
-    return Borrower(name, unpack_function(packed), estate)
+    return Borrower(name, unpack_function(packed), _Copy(estate))
 
 
 def _loan(estate: Estate, arguments: Iterable[Any], keywords: Mapping[str, Any], *, as_paths: bool = False) -> Loan:
@@ -205,26 +233,34 @@ def _loan(estate: Estate, arguments: Iterable[Any], keywords: Mapping[str, Any],
     return Loan(estate, arguments, keywords, as_paths=as_paths)
 
 
-async def _in_thread(function: Callable[[], None]) -> None:
+async def _in_thread(function: Callable[[], Any]) -> Any:
     """Do what waits, to its end even if the call is cancelled meanwhile: nothing may be left half borrowed."""
     import asyncio
 
     doing = asyncio.ensure_future(asyncio.to_thread(function))
     try:
-        await asyncio.shield(doing)
+        return await asyncio.shield(doing)
     except asyncio.CancelledError:
         await asyncio.wait([doing])
         raise
 
 
+def settled_resources(workflow: Workflow, inputs: Mapping[str, Any] | None) -> list[Resource]:
+    """Return the resources of a workflow with these inputs; raise `WorkflowProblem` W161 for one that cannot be."""
+    values = {**workflow.inputs, **(inputs or {})}
+    found = [settled(one, values) for one in workflow.resources]
+    for one in found:
+        for fault, hint in faults_of(one):
+            raise WorkflowProblem("W161", f"the resource `{one.name}` {fault}", hint=hint)
+    return found
+
+
 def _found(resource: Resource, folder: Path | None) -> Resource:
-    """Find the files of a resource, from the workflow's folder, and make sure that it can be made."""
-    for fault, hint in faults_of(resource):
-        raise WorkflowProblem("W161", f"the resource `{resource.name}` {fault}", hint=hint)
+    """Find the files of a resource, from the workflow's folder."""
     paths = {key: getattr(resource, key) for key in ("file", "save")}
     return msgspec.structs.replace(
         resource, **{key: str(((folder or Path()) / path).absolute()) for key, path in paths.items() if path}
     )
 
 
-__all__ = ["Borrower", "Estate", "Lender", "claimed", "lender_of", "while_lending"]
+__all__ = ["Borrower", "Estate", "Lender", "claimed", "lender_of", "settled_resources", "while_lending"]

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from solvent.errors import DataLost, SolventError, SpaceProblem, WorkflowProblem, install_hint
 from solvent.handover import join
+from solvent.services.admission import Changed
 from solvent.services.current_call import cancelled
 from solvent.services.failure import Told
 from solvent.workflows.model import Claim, shape_of, stretch_of
@@ -98,13 +99,17 @@ class Loan:
             return value
         return _copied(value, [piece.lent for piece in self._pieces])
 
-    def keep(self) -> None:
-        """Hand on what was changed."""
+    def keep(self, result: Any) -> Any:
+        """Hand on what was changed, and return the result, with the changes where the estate has them noted."""
         try:
+            for piece in self._pieces:
+                piece.take_over()
+            changes = tuple(one.change() for one in self._pieces if one.is_writing) if self._estate.is_noted else ()
             for piece in self._pieces:
                 piece.keep()
         except SolventError as problem:
             raise _told(problem) from problem
+        return Changed(result, changes) if changes else result
 
     def end(self) -> None:
         """Give back what was not handed on: as it was before, or without undo as it is."""
@@ -131,12 +136,27 @@ class Piece:
         self._resource = resource
         self._claim = claim
         self._handle: BlockingHandle = branch.take(resource)
+        self._view: memoryview | None = None
 
     def borrow(self) -> Any:
         """Wait for it, and give what the call gets."""
         offset, length = stretch_of(self._resource, self._claim)
-        self.lent = self._made(self._handle.acquire(self._claim.mode, offset=offset, length=length))
+        self._view = self._handle.acquire(self._claim.mode, offset=offset, length=length)
+        self.lent = self._made(self._view)
         return self.lent
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether the call may have changed it."""
+        return self._claim.mode == "write"
+
+    def take_over(self) -> None:
+        """Bring what was changed to where others find it."""
+
+    def change(self) -> tuple[str, int, bytes]:
+        """Return the part that was changed: the resource, its first byte and its bytes."""
+        assert self._view is not None
+        return self._resource.name, stretch_of(self._resource, self._claim)[0], bytes(self._view)
 
     def keep(self) -> None:
         """Hand on what was changed."""
@@ -181,7 +201,6 @@ class File(Piece):
 
     def __init__(self, branch: Branch, resource: Resource, claim: Claim) -> None:
         super().__init__(branch, resource, claim)
-        self._view: memoryview | None = None
         self._path: Path | None = None
         self._copy: Path | None = None
 
@@ -192,19 +211,17 @@ class File(Piece):
             return str(path)
         # In the folder of the run, which is removed with all that is in it, or beside the user's file.
         self._copy = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
-        self._view = view
         with os.fdopen(os.open(self._copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(view)
         return str(self._copy)
 
-    def keep(self) -> None:
+    def take_over(self) -> None:
         """Take over what the command has changed."""
         if self._copy is not None and self._view is not None:
             _check_size(self._resource.name, self._copy, len(self._view))
             _take_over(self._copy, self._view)
         elif self._path is not None:
             _check_size(self._resource.name, self._path, self._size)
-        super().keep()
 
     def end(self) -> None:
         """Give it back."""
@@ -295,11 +312,13 @@ class Branch:
             self.loans_count -= 1
             self._idle[name].append(handle)
 
-    def make(self, resource: Resource) -> None:
-        """Have the data made."""
+    def make(self, resource: Resource, changes: Iterable[tuple[int, bytes]] = ()) -> None:
+        """Have the data made, and change parts of it."""
         handle = self.take(resource)
         try:
-            handle.acquire()
+            view = handle.acquire()
+            for start, data in changes:
+                view[start : start + len(data)] = data
             handle.release()
         finally:
             self.give(resource.name, handle)

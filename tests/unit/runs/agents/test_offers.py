@@ -111,10 +111,11 @@ def test_files_of_rules_are_looked_up_too() -> None:
         offers_of([flow]).refuse(replace(flow, patterns={"majority": "/etc/passwd"}))
 
 
-def test_resources_are_refused() -> None:
-    """Nobody else has what one process's tasks share."""
-    flow = workflow(Task("a", "add"), resources=(Resource("grid"),))
-    with pytest.raises(AgentProblem, match="resources"):
+@pytest.mark.parametrize("field", ["file", "save"])
+def test_resources_in_files_are_refused(field: str) -> None:
+    """A submitted workflow cannot have an agent change or write any file."""
+    flow = workflow(Task("a", "add"), resources=(Resource("grid", size=4, **{field: "/etc/passwd"}),))
+    with pytest.raises(AgentProblem, match="is in a file"):
         Offers({}, trusts_all=True).refuse(flow)
 
 

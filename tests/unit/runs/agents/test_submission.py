@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     [
         (Workflow("w", (Task("t", "f"),), (Service("f", function=lambda: 1),)), "no name"),
         (workflow(Task("t", "add", (Value({1, 2}),))), "cannot hold"),
-        (workflow(Task("t", "add"), resources=(Resource("grid"),)), "resources"),
+        (workflow(Task("t", "add"), resources=(Resource("grid", file="grid.bin"),)), "`grid` is in a file"),
+        (workflow(Task("t", "add"), resources=(Resource("grid", size=4, save="grid.bin"),)), "`grid` is in a file"),
     ],
 )
 def test_what_agents_cannot_run_is_refused(store: Store, flow: Workflow, words: str) -> None:
@@ -37,6 +38,14 @@ def test_what_agents_cannot_run_is_refused(store: Store, flow: Workflow, words: 
         give_to_agents(store, "r1", flow, {})
     assert caught.value.code == "A101"
     assert "solvent run" in caught.value.hint
+    assert record_of(store, "r1") is None
+
+
+def test_resource_that_cannot_be_made_is_refused(store: Store) -> None:
+    """Whoever submits hears what is wrong with a resource, and not an agent."""
+    with pytest.raises(WorkflowProblem, match="`grid` has no size") as caught:
+        give_to_agents(store, "r1", workflow(Task("t", "add"), resources=(Resource("grid"),)), {})
+    assert caught.value.code == "W161"
     assert record_of(store, "r1") is None
 
 
