@@ -65,12 +65,10 @@ class View:
 
     def explained(self, event: TaskEvent) -> str:
         """Return an adaptation in words."""
-        from solvent.workflows.diagram import explained
-
         if event.within:
             return f"{event.text} takes over, because of {event.task}"
         one = next(one for one in self.tasks.workflow.alternatives if one.name == event.text)
-        instead = explained(one).partition(", ")[0]
+        instead = one.explain().partition(", ")[0]
         return f"{event.text}: {instead}, because of {event.task}"
 
     def explained_wait(self, event: TaskEvent) -> str:

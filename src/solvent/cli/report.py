@@ -259,13 +259,11 @@ def _seconds(report: Report) -> dict[str, float]:
 
 def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) -> None:
     """Write which alternatives took over, each once."""
-    from solvent.workflows.diagram import explained
-
     alternatives = {one.name: one for one in workflow.alternatives}
     times = Counter((one["alternative"], one["because"], one["cause"], one.get("within", "")) for one in adaptations)
     for key in [*times][:_MAX_ADAPTATIONS]:
         name, because, cause, within = key
-        instead = explained(alternatives[name]).partition(", ")[0] if name in alternatives and not within else ""
+        instead = alternatives[name].explain().partition(", ")[0] if name in alternatives and not within else ""
         instead = instead or f"{', '.join(_by(adaptations, key))} takes over"
         because = f"{within}/{because}" if within else because
         often = f", {times[key]:,} times" if times[key] > 1 else ""

@@ -27,7 +27,6 @@ from solvent.runs.registry import digest_of, document_of
 from solvent.runs.report import plain_value_of
 from solvent.runs.resources import lender_of
 from solvent.services.failure import Told, failure_of
-from solvent.workflows.formats.files import load_text
 from solvent.workflows.translate import concretise
 
 if TYPE_CHECKING:
@@ -329,6 +328,8 @@ class Nested:
         if definition not in self._subs:
             known = journal.definitions.get(definition)
             text = journal.text_of(known) if known is not None and journal.is_read_only else ""
+            from solvent.workflows.formats.files import load_text  # what few runs need
+
             found = load_text(text, name="workflow.json").workflow if text else None
             # Which code it names is said by a record, which may be anybody's.
             if found is None or found.patterns or next(predicates_of(found), None) is not None:

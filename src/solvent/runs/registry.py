@@ -32,7 +32,6 @@ from solvent.store.interface import check_name
 from solvent.values import codec
 from solvent.values.encoding import encode_msgpack, encoder
 from solvent.values.limits import UNREADABLE, Time
-from solvent.workflows.formats.files import load_text
 from solvent.workflows.shards import MAX_SHARDS, are_together, divided
 
 if TYPE_CHECKING:
@@ -422,6 +421,8 @@ def workflow_of(store: Store, record: RunRecord) -> Workflow:
     if not record.document:
         said = f"the workflow of the run `{record.run}` cannot be said in a file"
         raise RecordProblem("R404", said, hint="name the file of its workflow: --file WORKFLOW")
+    from solvent.workflows.formats.files import load_text  # what a run that begins needs not
+
     try:
         text = store.get_blob(record.document).decode()
     except UnicodeDecodeError:

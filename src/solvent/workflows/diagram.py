@@ -18,13 +18,13 @@ from solvent.pictures.graph import Edge, Graph, Node, ways_back
 from solvent.pictures.terminal import MAX_LETTERS, way_back
 from solvent.pictures.text_width import cut
 from solvent.workflows.cycles import components_of
-from solvent.workflows.model import Input, Result, Value
+from solvent.workflows.model import Input, Result, Value, predicate_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from solvent.pictures.graph import Link
-    from solvent.workflows.model import Alternative, Argument, Claim, Control, Many, Task, Test, Workflow
+    from solvent.workflows.model import Argument, Claim, Control, Many, Task, Test, Workflow
 
 _MAX_CONDITION = 26
 
@@ -166,13 +166,7 @@ def condition(test: Test | None) -> str:
         return "otherwise"
     if test.when is not None:
         return cut(" ".join(test.when.split()), _MAX_CONDITION)
-    return cut(predicate(test.predicate), _MAX_CONDITION)
-
-
-def predicate(function: object, default: str = "its function says so") -> str:
-    """Write a Python function of a result as a call, if it has a name."""
-    name = function.rpartition(":")[2] if isinstance(function, str) else getattr(function, "__name__", "")
-    return f"{name}(result)" if name.isidentifier() else default
+    return cut(predicate_text(test.predicate), _MAX_CONDITION)
 
 
 def graph_of(workflow: Workflow, states: Mapping[str, str] | None = None) -> Graph:
@@ -206,7 +200,7 @@ def graph_of(workflow: Workflow, states: Mapping[str, str] | None = None) -> Gra
         repeats = way_back("", labels.get((at, at), "")) if (at, at) in back else []
         state = (states or {}).get(name, "")
         nodes.append(_node(tasks[name], marks[at], repeats, state, is_dashed=at in asleep))
-    legend = tuple(map(explained, workflow.alternatives))
+    legend = tuple(one.explain() for one in workflow.alternatives)
     return Graph(tuple(nodes), tuple(edges), workflow.name, legend)
 
 
@@ -265,17 +259,6 @@ def _again(workflow: Workflow, number: Mapping[str, int]) -> set[Link]:
         return set()
     loop_of = {name: at for at, loop in enumerate(components_of(workflow.destinations)) for name in loop}
     return {(number[source], number[target]) for source, target in said if loop_of[source] == loop_of[target]}
-
-
-def explained(alternative: Alternative) -> str:
-    """Put an alternative into a line: `b instead of a, on failure`."""
-    news = ", ".join(dict.fromkeys(alternative.exits.values()))
-    line = f"{news} instead of {', '.join(alternative.replaced)}"
-    reasons = [f"on {reason}" for reason in alternative.on if reason != "condition"]
-    if "condition" in alternative.on:
-        reasons.append(f"if {alternative.when or predicate(alternative.predicate, 'its result is rejected')}")
-    line += f", {' or '.join(reasons)}"
-    return f"{line}, watching {', '.join(alternative.watch)}" if alternative.watch else line
 
 
 def text(workflow: Workflow, states: Mapping[str, str] | None = None, *, width: int = 100) -> str:

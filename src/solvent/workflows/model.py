@@ -409,6 +409,11 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
         return (*self.arguments, *self.keywords.values())
 
     @property
+    def results_at(self) -> tuple[int, ...]:
+        """The positions of the arguments that are results of other tasks."""
+        return tuple(at for at, slot in enumerate(self.slots) if isinstance(slot, Result))
+
+    @property
     def claims(self) -> tuple[Claim, ...]:
         """The resources that a call of it has while it runs."""
         return tuple(slot for slot in self.slots if isinstance(slot, Claim))
@@ -480,6 +485,21 @@ class Alternative(msgspec.Struct, frozen=True, omit_defaults=True):
     def watched(self) -> tuple[str, ...]:
         """The tasks whose outcome decides."""
         return self.watch or self.replaced
+
+    def explain(self) -> str:
+        """Put it into a line: `b instead of a, on failure`."""
+        line = f"{', '.join(dict.fromkeys(self.exits.values()))} instead of {', '.join(self.replaced)}"
+        reasons = [f"on {reason}" for reason in self.on if reason != "condition"]
+        if "condition" in self.on:
+            reasons.append(f"if {self.when or predicate_text(self.predicate, 'its result is rejected')}")
+        line += f", {' or '.join(reasons)}"
+        return f"{line}, watching {', '.join(self.watch)}" if self.watch else line
+
+
+def predicate_text(function: object, default: str = "its function says so") -> str:
+    """Write a Python function of a result as a call, if it has a name."""
+    name = function.rpartition(":")[2] if isinstance(function, str) else getattr(function, "__name__", "")
+    return f"{name}(result)" if name.isidentifier() else default
 
 
 _OF_CONTROL = frozenset((Arrived, Signalled))

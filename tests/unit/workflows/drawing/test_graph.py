@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.workflows.diagram import explained, graph_of
+from solvent.workflows.diagram import graph_of
 from solvent.workflows.model import Alternative, Result, Task, Workflow
 
 DIAMOND = Workflow(
@@ -30,15 +30,15 @@ def test_alternatives_in_words() -> None:
     """The legend says what stands in for what, when, and what is watched."""
     assert graph_of(DIAMOND).legend == ("T5 instead of T2, on failure",)
     late = Alternative("late", {"a": "z"}, watch=("b",), on=("condition",), when="result < 1")
-    assert explained(late) == "z instead of a, if result < 1, watching b"
+    assert late.explain() == "z instead of a, if result < 1, watching b"
 
 
 def test_alternatives_for_several_reasons() -> None:
     """A line says all reasons, and of a function without a name that it rejects."""
     late = Alternative("late", {"a": "z"}, on=("timeout", "condition"), when="result < 1")
-    assert explained(late) == "z instead of a, on timeout or if result < 1"
+    assert late.explain() == "z instead of a, on timeout or if result < 1"
     rejecting = Alternative("c", {"a": "z"}, on=("condition",), predicate=lambda _: True)
-    assert explained(rejecting) == "z instead of a, if its result is rejected"
+    assert rejecting.explain() == "z instead of a, if its result is rejected"
 
 
 def test_a_cycle_is_drawn_all_the_same() -> None:

@@ -34,7 +34,7 @@ from solvent.lang.parser import parse_program
 from solvent.workflows import model
 from solvent.workflows.formats.hoclflow.bonds import check_destinations
 from solvent.workflows.formats.hoclflow.values import ArgumentReader, TestReader, ValueReader, print_condition
-from solvent.workflows.formats.yaml.reader import COUNTS, KINDS, POLICY_KEYS, all_results
+from solvent.workflows.formats.yaml.reader import COUNTS, KINDS, POLICY_KEYS
 from solvent.workflows.places import Key, Loaded
 
 if TYPE_CHECKING:
@@ -551,7 +551,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
         keywords = self._keywords(found.get("WITH"))
         arguments = self._arguments(found, sources, keywords)
         task = model.Task(name, self.name(found["SRV"], "SRV"), arguments, keywords, after=after)
-        each = model.Each(how, all_results(task)) if how is not None else None
+        each = model.Each(how, task.results_at) if how is not None else None
         if "EACH" in found:
             if each is not None:
                 self.fail(found["EACH"], "`EACH` says it all, so `DOT` or `CROSS` cannot stand in `SRC` too")

@@ -17,7 +17,7 @@ from solvent.workflows.formats.hoclflow.values import (
     print_test,
     print_value,
 )
-from solvent.workflows.formats.yaml.reader import RESOURCE_KEYS, all_results
+from solvent.workflows.formats.yaml.reader import RESOURCE_KEYS
 from solvent.workflows.formats.yaml.writer import limits_of, name_of_function, unsayable
 from solvent.workflows.model import REQUIRED, Control, Each, Input, Many, Resource, Result, Route, Task, Value, Workflow
 
@@ -204,7 +204,7 @@ def _task(task: Task, bonds: Bonds) -> str:
     given = [one for one in task.arguments if not isinstance(one, Result)] if is_plain else []
     sources = _sources(task)
     each = task.each
-    if each is not None and each.over == all_results(task):
+    if each is not None and each.over == task.results_at:
         sources.insert(0, each.how.upper())
         each = None
     entries = [

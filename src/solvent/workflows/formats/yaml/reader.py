@@ -615,7 +615,7 @@ class Reader:
             if data not in ("dot", "cross"):
                 self.fail_word("W105", f"`{data}` is no way to combine lists", path, data, ("dot", "cross"))
             how: Any = data
-            return model.Each(how, all_results(task))
+            return model.Each(how, task.results_at)
         found = self.mapping(data, path, "`each`", ("dot", "cross"))
         if len(found) != 1:
             self.fail("W105", "`each` is either `dot` or `cross`", path, hint="one inside the other nests them")
@@ -786,11 +786,6 @@ def _usual(data: Any) -> model.Argument | None:
         task = data.get("from")
         return model.Result(task) if type(task) is str and task else None
     return None
-
-
-def all_results(task: model.Task) -> tuple[int, ...]:
-    """Return the positions of the arguments that are results of other tasks."""
-    return tuple(at for at, slot in enumerate(task.slots) if isinstance(slot, model.Result))
 
 
 def kind_of(data: Any) -> str:

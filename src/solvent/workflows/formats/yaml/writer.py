@@ -17,7 +17,6 @@ import msgspec
 
 from solvent.errors import WorkflowProblem
 from solvent.workflows import model
-from solvent.workflows.formats.yaml.reader import all_results
 from solvent.workflows.value_checks import shown
 
 if TYPE_CHECKING:
@@ -338,7 +337,7 @@ def _task(task: model.Task) -> dict[str, Any]:
     if task.keywords:
         found["with"] = {key: plain_argument(one) for key, one in task.keywords.items()}
     if task.each is not None:
-        is_over_all = task.each.over == all_results(task)
+        is_over_all = task.each.over == task.results_at
         found["each"] = task.each.how if is_over_all else _each(task.each)
     if task.after:
         found["after"] = list(task.after)
