@@ -183,16 +183,29 @@ def test_functions_of_a_program_may_not_start_a_run(tmp_path: Path) -> None:
     assert "error[W190]: " in result.err
 
 
-@pytest.mark.parametrize("words", [("flow.py",), ("-c", "import flow"), ("-m", "flow")], ids=" ".join)
-def test_a_worker_process_that_imports_a_file_starts_no_run(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """Where Python itself runs such a file, its worker processes start nothing, and the failed call says why."""
+def test_a_worker_process_that_imports_a_file_starts_no_run(tmp_path: Path) -> None:
+    """A worker process that has to import such a file starts nothing, and the failed call says why."""
     put(tmp_path, "processes=True")
-    done = subprocess.run(
-        [sys.executable, *words], cwd=tmp_path, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=True
-    )
+    done = executed(tmp_path, "-c", "import flow")
     assert importers(tmp_path) == 2
-    assert b"a worker process cannot load the function: [W190] this file starts a run while" in done.stdout
-    assert b"__main__" in done.stdout
+    assert b"a worker process cannot load the function: [W190] this file starts a run while" in done
+    assert b"__main__" in done
+
+
+@pytest.mark.parametrize("words", [("flow.py",), ("-m", "flow")], ids=" ".join)
+def test_a_file_that_python_runs_is_not_imported_by_worker_processes(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Where Python itself runs such a file, its functions go to worker processes by value, and the run succeeds."""
+    put(tmp_path, "processes=True")
+    assert executed(tmp_path, *words) == b"[]\n"
+    assert importers(tmp_path) == 1
+
+
+def executed(folder: Path, *words: str) -> bytes:
+    """Return what Python prints when it is run in a folder."""
+    command = [sys.executable, *words]
+    return subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=True
+    ).stdout
 
 
 @pytest.mark.parametrize("how", ["processes=True", "processes=False"])
