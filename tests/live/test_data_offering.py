@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from solvent.errors import SolventError
+from solvent.errors import DataProblem, SolventError
 from solvent.handover.data import Where
 from solvent.handover.data.dialling import Dialling
 from solvent.handover.data.wire import Line, Offer
@@ -171,6 +171,9 @@ def test_what_is_offered_in_an_epoch_that_is_over_is_not_taken(machines: Hosts) 
     one.give(replace(offer, epoch=7), _at(other))
     taken = other.region("m")
     assert taken is not None
+    with pytest.raises(DataProblem):
+        # Who is in an earlier epoch on that host hears of it.
+        taken.fence(6)
     taken.fence(8)
     with region.write(3) as writing:
         writing.view[0] = 1

@@ -120,6 +120,7 @@ def _begun(offer: Offer, room: Callable[[Where], Region]) -> tuple[Writing | Non
     if not 0 <= start <= end <= offer.size or any(not start <= first < last <= end for first, last in offer.runs or ()):
         raise Misuse("D102", f"{start} to {end} is no stretch of `{offer.resource}`, or not what was changed of it")
     region = room(_where(offer))
+    region.fence(offer.epoch)
     had = set[int | None]()
 
     def is_needed(sheet: Sheet) -> bool:
