@@ -250,7 +250,7 @@ def wrong_with(world: World, row: Row, run: str) -> list[str]:
 
 def agents_killed(url: str, seed: int, rows: tuple[Row, ...] = ROWS, *, kills: int = KILLS_EACH) -> Tried:
     """Let agents run all rows at once, and kill so many of them; `url` is that of a server, or empty for a file."""
-    wanted = {name_of(one): one for one in rows if not one.is_refused_by_agents}
+    wanted = {name_of(one): one for one in rows}
     with greeting() as port, Features(url, ttl=TTL, pause=PAUSE_SECONDS) as world:
         world.start(AGENTS_COUNT)
         until(lambda: len(world.store.keys(AGENTS)) >= AGENTS_COUNT, world.words)
