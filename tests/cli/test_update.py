@@ -32,21 +32,17 @@ def calls(folder: Path) -> list[str]:
 
 
 def test_a_run_is_updated_while_it_goes_on(tmp_path: Path) -> None:
-    """What is out is waited for, and refused if that takes too long; what is unchanged is not called again."""
+    """What is out goes on, and what is unchanged is not called again."""
     (tmp_path / "flow.yaml").write_text(FLOW)
     (tmp_path / "longer.yaml").write_text(LONGER)
     solvent("submit", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path)
     with Command("agent", *STORE, "--services", "flow.yaml", "--ttl", "2", cwd=tmp_path) as agent:
         until(lambda: "wait" in calls(tmp_path), agent.said())
-        refused = solvent("update", "r", "longer.yaml", "--wait", "0.3", *STORE, cwd=tmp_path)
-        assert (refused.code, "R405" in refused.err) == (1, True)
         unknown = solvent("update", "r", "--from", "gaet", *STORE, cwd=tmp_path)
         assert (unknown.code, "gate" in unknown.err) == (2, True)
-        with Command("update", "r", "longer.yaml", *STORE, cwd=tmp_path) as update:
-            until(lambda: bool(solvent("status", "r", *STORE, "--format", "json", cwd=tmp_path).json["updater"]))
-            (tmp_path / "open").touch()
-            assert update.process.wait(200) == 0
-            assert "r continues as version 2: 2 kept, 0 run again, 1 new, 0 gone\n" in update.said()
+        update = solvent("update", "r", "longer.yaml", *STORE, cwd=tmp_path)
+        assert (update.code, update.out) == (0, "r continues as version 2: 2 kept, 0 run again, 1 new, 0 gone\n")
+        (tmp_path / "open").touch()
         done = solvent("resume", "r", *STORE, cwd=tmp_path)
     assert (done.code, done.out) == (0, "more: 14\n")
     assert calls(tmp_path) == ["fetch", "wait", "add", "add"]
@@ -59,13 +55,27 @@ def test_a_finished_step_is_rejected_while_the_run_goes_on(tmp_path: Path) -> No
     solvent("submit", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path)
     with Command("agent", *STORE, "--services", "flow.yaml", "--ttl", "2", cwd=tmp_path) as agent:
         until(lambda: calls(tmp_path).count("add") == 2 and "wait" in calls(tmp_path), agent.said())
-        with Command("update", "r", "--from", "gate", *STORE, cwd=tmp_path) as update:
-            until(lambda: bool(solvent("status", "r", *STORE, "--format", "json", cwd=tmp_path).json["updater"]))
-            (tmp_path / "open").touch()
-            assert update.process.wait(200) == 0
-            assert "r continues as version 2: 2 kept, 2 run again, 0 new, 0 gone\n" in update.said()
+        update = solvent("update", "r", "--from", "gate", *STORE, cwd=tmp_path)
+        assert (update.code, update.out) == (0, "r continues as version 2: 2 kept, 2 run again, 0 new, 0 gone\n")
+        (tmp_path / "open").touch()
         assert solvent("resume", "r", *STORE, cwd=tmp_path).code == 0
     assert sorted(calls(tmp_path)) == ["add"] * 4 + ["fetch", "wait"]
+
+
+def test_agents_that_do_not_have_what_is_new_let_their_calls_end(tmp_path: Path) -> None:
+    """Others take the run, and what was called before is not called again."""
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    (tmp_path / "fixed.yaml").write_text(FLOW.replace("expr {0} + 1", "expr {0} + 2"))
+    solvent("submit", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path)
+    with Command("agent", *STORE, "--services", "flow.yaml", "--ttl", "2", cwd=tmp_path) as agent:
+        until(lambda: "wait" in calls(tmp_path), agent.said())
+        update = solvent("update", "r", "fixed.yaml", *STORE, cwd=tmp_path)
+        assert (update.code, update.out) == (0, "r continues as version 2: 2 kept, 0 run again, 0 new, 0 gone\n")
+        with Command("agent", *STORE, "--services", "fixed.yaml", "--ttl", "2", cwd=tmp_path):
+            (tmp_path / "open").touch()
+            done = solvent("resume", "r", *STORE, cwd=tmp_path)
+    assert (done.code, done.out) == (0, "last: 14\n")
+    assert calls(tmp_path) == ["fetch", "wait", "add"]
 
 
 def test_an_update_that_is_killed_leaves_the_run_as_it_was(tmp_path: Path) -> None:
@@ -75,9 +85,12 @@ def test_an_update_that_is_killed_leaves_the_run_as_it_was(tmp_path: Path) -> No
     solvent("submit", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path)
     with Command("agent", *STORE, "--services", "flow.yaml", "--ttl", "2", cwd=tmp_path) as agent:
         until(lambda: "wait" in calls(tmp_path), agent.said())
+        # An agent that is stopped lets the updater wait for it.
+        agent.process.send_signal(signal.SIGSTOP)
         with Command("update", "r", "longer.yaml", *STORE, cwd=tmp_path) as update:
             until(lambda: bool(solvent("status", "r", *STORE, "--format", "json", cwd=tmp_path).json["updater"]))
             update.end(signal.SIGKILL)
+        agent.process.send_signal(signal.SIGCONT)
         (tmp_path / "open").touch()
         done = solvent("resume", "r", *STORE, cwd=tmp_path)
     assert (done.code, done.out) == (0, "last: 13\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,13 +12,99 @@ from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.pause import paused
 from solvent.runs.agents.shards import submit
 from solvent.runs.closed_shards import report_of
+from solvent.runs.continuation import update_run
 from solvent.runs.registry import existing
 from solvent.runs.versions import apply, plan_update, tasks_from
+from solvent.services.current_call import call, cancelled
+from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
 from tests.unit.runs.agents.flows import AgentsHere, end_of
 from tests.unit.runs.agents.test_both_forms import mixed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solvent.store import Store
+
+
+class Gate:
+    """What calls wait for, and which were made: number, name of the service, and key."""
+
+    def __init__(self) -> None:
+        self.is_open = threading.Event()
+        self.begun: list[tuple[str, int, str]] = []
+        self.ended: list[tuple[str, int]] = []
+
+    def wait(self, name: str, number: int) -> int:
+        """Return a number when the gate is open."""
+        known = call()
+        assert known is not None
+        self.begun.append((name, number, known.key))
+        while not self.is_open.wait(0.01) and not cancelled():
+            pass
+        if not cancelled():
+            self.ended.append((name, number))
+        return number
+
+
+GATES: list[Gate] = []
+
+
+def hold(number: int) -> int:
+    """Return a number when the gate of the test is open."""
+    return GATES[-1].wait("hold", number)
+
+
+def other(number: int) -> int:
+    """Do so by other code."""
+    return GATES[-1].wait("other", number)
+
+
+def gated(items: list[int], *tasks: Task, service: str = "hold") -> Workflow:
+    """Return a workflow of calls that wait for the gate; then they are added up."""
+    many = Task("many", "hold", (Value(items),), each=Each("dot", (0,)))
+    last = Task("last", "add", (Result("many"), Result("one")))
+    services = (Service("hold", function=hold), Service("other", function=other), Service("add", function=total))
+    return Workflow("gated", (many, Task("one", service, (Value(7),)), last, *tasks), services)
+
+
+def total(numbers: list[int], more: int) -> int:
+    """Add numbers."""
+    return sum(numbers) + more
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition."""
+    end = time.monotonic() + 100
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_calls_that_are_out_go_on_in_the_new_version(store: Store) -> None:
+    """An update does not wait for them; what is unchanged is not made again, wherever it is, and the rest is ended."""
+    gate, run = Gate(), "adopts"
+    GATES.append(gate)
+    more = Task("more", "add", (Result("many"), Result("last")))
+    before, after = gated([1, 2, 3, 4]), gated([9, 4, 3, 2, 1], more, service="other")
+    submit(store, run, before, None, max_shards=3)
+    with AgentsHere(store, offers_of([before]), many=3, jobs=2):
+        until(lambda: len(gate.begun) == 5)
+        _, update = update_run(store, existing(store, run), after)
+        assert (update.kept, update.again, update.new, update.gone) == (4, 1, 1, 0)
+        until(lambda: len(gate.begun) == 7)
+        _, update = update_run(store, existing(store, run), gated([4, 9, 1, 2, 3], more, service="other"))
+        assert (update.kept, update.again, update.new, update.gone) == (6, 0, 0, 0)
+        assert gate.ended == []
+        gate.is_open.set()
+        end_of(store, run)
+    found = report_of(store, existing(store, run), after)
+    assert found is not None
+    assert found.results == {"more": 19 + 26}
+    assert sorted(one[:2] for one in gate.begun) == [
+        ("hold", 1), ("hold", 2), ("hold", 3), ("hold", 4), ("hold", 7), ("hold", 9), ("other", 7),
+    ]  # fmt: skip
+    assert sorted(gate.ended) == sorted({one[:2] for one in gate.begun} - {("hold", 7)})
+    assert len({key for *_, key in gate.begun}) == 6
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -50,8 +137,8 @@ def test_a_run_that_is_held_still_and_updated_again_and_again_ends_as_it_would(s
             if record.has_ended or updates == 5:
                 is_over.set()
                 continue
-            with paused(store, record, max_seconds=60) as held:
-                update = plan_update(store, held, workflow)
+            with paused(store, record) as (held, hosts):
+                update = plan_update(store, held, workflow, hosts=hosts)
                 assert not update.is_changed
                 apply(store, update)
             updates += 1

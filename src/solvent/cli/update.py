@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from solvent.cli.arguments import add_format, add_store, parser_for, seconds
+from solvent.cli.arguments import add_format, add_store, parser_for
 from solvent.cli.records import open_records
 from solvent.cli.render import write, write_json
 from solvent.cli.workflows import folder_of, load_sound
 from solvent.runs.agents.offers import Offers, refuse_code, refuse_what_agents_cannot
-from solvent.runs.continuation import WAIT_SECONDS, refuse_to_update, update_run
+from solvent.runs.continuation import refuse_to_update, update_run
 from solvent.runs.registry import find, workflow_of
 
 if TYPE_CHECKING:
@@ -33,13 +33,7 @@ def main(arguments: list[str]) -> int:
             workflow, folder = workflow_of(store, record), None
             refuse_code(record.run, workflow, Offers({}), command="update")
         after, update = update_run(
-            store,
-            record,
-            workflow,
-            since=options.since,
-            folder=folder,
-            knows_code=folder is not None,
-            seconds=options.wait,
+            store, record, workflow, since=options.since, folder=folder, knows_code=folder is not None
         )
     if options.format == "json":
         found = {"kept": update.kept, "again": update.again, "new": update.new, "gone": update.gone}
@@ -55,16 +49,13 @@ def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
     says = (
         "Change a run of agents while it goes on. Calls whose task, arguments and code are unchanged keep their "
-        "answers; calls that are out are waited for, and no others begin meanwhile. An update that is refused changes "
-        "nothing."
+        "answers, and those that are out go on; the others are cancelled. An update that is refused changes nothing."
     )
     example = "solvent update pipeline-7k3q pipeline.yaml\n  solvent update pipeline-7k3q --from clean"
     parser = parser_for("update", says, example=example)
     parser.add_argument("run", metavar="RUN", help="the name of a run, or the beginning of it")
     parser.add_argument("workflow", nargs="?", metavar="WORKFLOW", help="the file of the workflow as it is to be")
     parser.add_argument("--from", dest="since", metavar="TASK", help="run this task again, and all after it")
-    says = f"how long to wait for calls that are out (default: {WAIT_SECONDS:g})"
-    parser.add_argument("--wait", type=seconds, default=WAIT_SECONDS, metavar="SECONDS", help=says)
     add_store(parser)
     add_format(parser)
     return parser

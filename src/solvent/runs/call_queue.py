@@ -321,6 +321,11 @@ class CallQueue:
             self._begin(call, lane, self.here)
         return True
 
+    def occupy(self, call: Any, service: Service, caller: CallMaker, inside: Inside | None = None) -> None:
+        """Count a call that is being made already, whether there is room or not."""
+        if call not in self._out:
+            self._begin(call, self._lane(service, caller, inside), self.here)
+
     def _begin(self, call: Any, lane: _Lane, place: Place) -> None:
         lane.take()
         place.pooled += lane.is_pooled

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-WAIT_SECONDS = 60.0
-
 
 def next_version(
     store: Store,
@@ -74,13 +72,14 @@ def update_run(
     since: str | None = None,
     folder: Path | None = None,
     knows_code: bool = True,
-    seconds: float = WAIT_SECONDS,
 ) -> tuple[RunRecord, Update]:
     """Change a run of agents while it goes on; see `next_version`."""
     reopened = set() if since is None else tasks_from(workflow, since)
-    with paused(store, record, max_seconds=seconds) as held:
-        update = plan_update(store, held, workflow, reopened=reopened, folder=folder, knows_code=knows_code)
+    with paused(store, record) as (held, hosts):
+        update = plan_update(
+            store, held, workflow, reopened=reopened, folder=folder, knows_code=knows_code, hosts=hosts
+        )
         return (apply(store, update) if update.is_changed else held), update
 
 
-__all__ = ["WAIT_SECONDS", "next_version", "refuse_to_update", "update_run"]
+__all__ = ["next_version", "refuse_to_update", "update_run"]

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from solvent.errors import RecordProblem, StoreError, WorkflowFailed
 from solvent.runs.closed_shards import report_of
-from solvent.runs.continuation import WAIT_SECONDS as WAIT_UPDATE_SECONDS
 from solvent.runs.continuation import refuse_to_update, update_run
 from solvent.runs.holders import holder_of, is_there, status_of, this_process
 from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits, state_of, view_of
@@ -309,12 +308,13 @@ class Run:
         )
         return self
 
-    def update(self, flow: Any = None, *, since: str | None = None, timeout: float = WAIT_UPDATE_SECONDS) -> str:
+    def update(self, flow: Any = None, *, since: str | None = None) -> str:
         """Change it while agents execute it, and return what becomes of its calls, such as `3 kept, 1 run again`.
 
         - `flow`: its workflow as it is to be.
         - `since`: do this task again, and all after it.
-        - `timeout`: how many seconds to wait for calls that are out; no others begin meanwhile.
+
+        Calls that are out go on, if they are unchanged.
 
         Raises `RecordProblem` R405 for a run of one process: stop it, and `resume` it with the other workflow; R409 if
         it has ended. One that is refused changes nothing.
@@ -325,9 +325,7 @@ class Run:
         workflow = workflow_of(self._store, record) if flow is None else self._workflow_for(flow)
         workflow = replace(workflow, name=record.workflow)
         knows_code = flow is not None
-        _, update = update_run(
-            self._store, record, workflow, since=since, folder=Path(), knows_code=knows_code, seconds=timeout
-        )
+        _, update = update_run(self._store, record, workflow, since=since, folder=Path(), knows_code=knows_code)
         return str(update)
 
     def close(self) -> None:

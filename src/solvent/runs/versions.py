@@ -11,6 +11,9 @@ have another position: positions only choose among calls that are equal. Answers
 wait for it. What the execution says to other shards is heard in the order in which it was heard before, as far as the
 same was said. So a workflow that has not changed comes to exactly where it was.
 
+A call that is still being made, where its agent holds still (`hosts`), continues there if it is planned: its agent is
+asked for what comes of it.
+
 What happens is written down as a host would write it, and the journals of the new version are complete before its
 record counts, which one compare-and-set decides: whoever dies before that has changed nothing.
 """
@@ -21,6 +24,8 @@ import secrets
 import time
 from bisect import bisect_right
 from collections import Counter, deque
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -28,6 +33,7 @@ from msgspec.structs import replace
 from solvent.errors import RecordProblem, nearest
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs import events, messages
+from solvent.runs.agents.remote_calls import AttemptAsked, AttemptEnded, AttemptUnmade, history_of, packed_calls
 from solvent.runs.calls import NoCaller, round_of
 from solvent.runs.events import (
     CallAnswered,
@@ -37,6 +43,7 @@ from solvent.runs.events import (
     Event,
     MessagesReceived,
     Resumed,
+    ShardTaken,
     SignalReceived,
     WaitBegan,
     WaitEnded,
@@ -48,6 +55,7 @@ from solvent.runs.functions import FUNCTIONS
 from solvent.runs.journal import MAX_READ, MemoryJournal, is_input, name_in
 from solvent.runs.messages import Mailbox, dealt
 from solvent.runs.registry import (
+    calls_of,
     change,
     inputs_of,
     journal_of,
@@ -61,6 +69,7 @@ from solvent.runs.registry import (
 )
 from solvent.runs.report import said_counts
 from solvent.runs.turns import Inbox
+from solvent.services.current_call import CallIdentity
 from solvent.store import Append, Record
 from solvent.values import codec
 from solvent.workflows.forms import forms_of
@@ -68,9 +77,10 @@ from solvent.workflows.shards import are_together, divided
 from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from solvent.runs.agents.remote_calls import History
     from solvent.runs.calls import OpenCall
     from solvent.runs.events import Adapted, AnyEvent
     from solvent.runs.registry import RunRecord
@@ -82,6 +92,13 @@ MAX_EVENTS = 500
 _EVENT_BYTES = 400
 """What an event takes besides its value, at most, roughly."""
 _BRANCH_BYTES = 4
+
+
+class Host(NamedTuple):
+    """An agent that has a shard of a run and holds still; and which process that is."""
+
+    agent: str
+    token: str
 
 
 class Update(NamedTuple):
@@ -101,6 +118,8 @@ class Update(NamedTuple):
     messages: list[bytes]
     #: Beginnings and answers of calls that have not come again yet: they keep these when they do.
     pool: list[Event]
+    #: What agents are asked for: calls that continue there.
+    asked: list[AttemptAsked | AttemptEnded]
 
     def __str__(self) -> str:
         return said_counts(self.kept, self.again, self.new, self.gone)
@@ -118,11 +137,13 @@ def plan_update(
     retried: Collection[str] = (),
     folder: Path | None = None,
     knows_code: bool = True,
+    hosts: Mapping[int, Host] = MappingProxyType({}),
 ) -> Update:
     """Return what a further version of a run would be.
 
     No answer of the `reopened` tasks is kept, and no failure of the `retried` ones. Conditions, rule libraries and the
     code of services are looked for in `folder`; with `knows_code` being false, services are the same where tasks are.
+    `hosts` have shards and hold still; nobody has the others.
     """
     if record.hindrance:
         said = f"nobody can go on with the run `{record.run}`: {record.hindrance}"
@@ -132,7 +153,7 @@ def plan_update(
         raise RecordProblem("R406", f"nobody could go on with the run `{record.run}`: {after.hindrance}")
     with few_collections(), deep_stack():
         planner = _Planner(store, record, after, workflow, folder=folder, reopened=reopened, retried=retried,
-                           knows_code=knows_code)  # fmt: skip
+                           knows_code=knows_code, hosts=hosts)  # fmt: skip
         return planner.plan()
 
 
@@ -250,10 +271,23 @@ class _Draft(MemoryJournal):
 class _OldCall:
     """A call of the version before."""
 
-    __slots__ = ("answer", "facts", "is_begun", "is_used", "key", "opened", "task", "within")
+    __slots__ = (
+        "answer",
+        "facts",
+        "is_begun",
+        "is_out",
+        "is_used",
+        "key",
+        "number",
+        "opened",
+        "shard",
+        "task",
+        "within",
+    )
 
-    def __init__(self, key: str, task: str, within: str) -> None:
+    def __init__(self, key: str, task: str, within: str, shard: int) -> None:
         self.key = key
+        self.shard = shard
         self.task = task
         self.within = within
         #: Its attempts, but for the last one's end.
@@ -261,6 +295,9 @@ class _OldCall:
         self.answer: CallAnswered | CallFailed | None = None
         self.is_begun = False
         self.is_used = False
+        #: Whether it is being made; and how many attempts were noted.
+        self.is_out = False
+        self.number = 0
         #: The call of today in which its sub-workflow goes on, if it called one.
         self.opened: OpenCall | None = None
 
@@ -273,6 +310,12 @@ class _OldCall:
     def start(self) -> CallStarted | None:
         """Its last beginning."""
         return next((one for one in reversed(self.facts) if isinstance(one, CallStarted) and one.attempt == 1), None)
+
+    @property
+    def agent(self) -> str:
+        """The agent that makes it; empty if that is who has its shard."""
+        last = self.facts[-1] if self.facts else None
+        return last.agent if isinstance(last, CallStarted) else ""
 
     @property
     def has_succeeded(self) -> bool:
@@ -298,8 +341,10 @@ class _Planner:
         retried: Collection[str],
         folder: Path | None,
         knows_code: bool,
+        hosts: Mapping[int, Host],
     ) -> None:
         self._store = store
+        self._hosts = hosts
         self._before = before
         self._after = after
         self._workflow = workflow
@@ -339,6 +384,9 @@ class _Planner:
         # Where the messages of the version before were, and how many had been released by then.
         self._positions, self._counts = [0], [0]
         self._kept = Counter[str]()
+        # The calls that continue where they are being made, and what their agents are asked for.
+        self._continued = set["OpenCall"]()
+        self._asked: list[AttemptAsked | AttemptEnded] = []
 
     def plan(self) -> Update:
         """Execute the workflow with what has happened, and return what is to be written."""
@@ -377,31 +425,37 @@ class _Planner:
                     said_so = f"record {record.position} of `{record.log}` does not read: {error}"
                     raise RecordProblem("R403", said_so) from None
                 for event in noted:
-                    self._learn(event)
+                    self._learn(event, number)
                     yield number, event
             after = found[-1].position
 
-    def _learn(self, event: AnyEvent) -> None:
+    def _learn(self, event: AnyEvent, number: int) -> None:
         match event:
             case WorkflowDefined(definition):
                 self._defined[definition] = event
             case CallStarted(call, task, attempt=attempt, within=within, opens=opens):
-                old = self._old.setdefault(call, _OldCall(call, task, within))
+                old = self._old.setdefault(call, _OldCall(call, task, within, number))
                 if attempt == 1:
                     # What was lost, or was no data, is as if it had not been.
                     old.facts.clear()
-                old.is_begun = True
+                old.is_begun = old.is_out = True
+                old.number += 1
                 old.facts.append(event)
                 if opens:
                     self._openers[opens] = old
             case CallFailed(call, task, is_last=False, within=within):
-                self._old.setdefault(call, _OldCall(call, task, within)).facts.append(event)
+                self._old.setdefault(call, _OldCall(call, task, within, number)).facts.append(event)
             case CallAnswered(call, within=within) if not event.is_discarded or call in self._old:
-                old = self._old.setdefault(call, _OldCall(call, "", within))
+                old = self._old.setdefault(call, _OldCall(call, "", within, number))
                 if not event.is_discarded or any(one is old for one in self._openers.values()):
                     old.answer = event
             case CallFailed(call, task, within=within):
-                self._old.setdefault(call, _OldCall(call, task, within)).answer = event
+                self._old.setdefault(call, _OldCall(call, task, within, number)).answer = event
+            case CallLost(call) if call in self._old:
+                self._old[call].is_out = False
+            case ShardTaken(resumed=False):
+                for old in self._old.values():
+                    old.is_out &= old.shard != number or bool(old.agent)
             case _:
                 pass
 
@@ -698,20 +752,79 @@ class _Planner:
     # --- The end.
 
     def _carry_on(self) -> None:
-        """Note of calls that are still to be made that they may have been made before, by the names that they had."""
-        now = time.time()
+        """Let calls continue that are being made; note of others that are to be made that they may have been before."""
+        out, left = self._calls_out(), list[tuple[int, "OpenCall", list[_OldCall]]]()
         for number, shard in enumerate(self._shards):
             for call in shard.calls.plans:
-                old = self._own_of(call)
-                start = None if old is None else old.start
-                if old is None or start is None or old.is_used or old.has_succeeded or old.opened is not None:
-                    continue
-                if start.arguments and start.arguments == self._signature(call)[1]:
-                    name, within = self._name_of(old), call.instance.within
-                    self._drafts[number].events += [
-                        replace(start, call=call.key, name=name, within=within, opens="", definition=""),
-                        CallLost(call.key, now),
-                    ]
+                same = out.get((call.instance.within, call.task, *self._signature(call)), []) if out else []
+                own = self._own_of(call)
+                if own is not None and own in same:
+                    same.remove(own)
+                    self._continue(number, call, own)
+                else:
+                    left.append((number, call, same))
+        for number, call, same in left:
+            if same and not call.is_cancelled:
+                self._continue(number, call, same.pop(0))
+            else:
+                self._note_begun(number, call)
+
+    def _calls_out(self) -> dict[tuple[str, str, str, bytes, bytes], list[_OldCall]]:
+        """Return the calls that are being made and may continue, by what makes calls equal."""
+        found: dict[tuple[str, str, str, bytes, bytes], list[_OldCall]] = {}
+        for old in self._old.values():
+            if not old.is_out or old.answer is not None or old.within not in self._moved:
+                continue
+            start, sign = old.start, self._sign_of(old)
+            is_inside = start is None or start.opens
+            if not is_inside and sign is not None and self._shard_of(old) is not None and self._host_of(old):
+                found.setdefault((self._moved[old.within], old.task, *sign), []).append(old)
+        return found
+
+    def _host_of(self, old: _OldCall) -> Host | None:
+        """Return where a call is being made; nothing if nobody who is known makes it."""
+        if not old.agent:
+            return self._hosts.get(old.shard)
+        tokens, outcomes = self._calls_elsewhere
+        one = (old.shard, old.key, old.number)
+        if one not in tokens or isinstance(outcomes.get(one), AttemptUnmade):
+            return None
+        return Host(old.agent, tokens[one])
+
+    @cached_property
+    def _calls_elsewhere(self) -> History:
+        return history_of(self._store, calls_of(self._before.prefix))
+
+    def _continue(self, number: int, call: OpenCall, old: _OldCall) -> None:
+        """Let a call continue where it is being made."""
+        host, facts, name = self._host_of(old), [*self._facts_of(old, call)], self._name_of(old)
+        last = facts[-1]
+        assert host is not None
+        assert isinstance(last, CallStarted)
+        old.is_used = True
+        self._kept[old.label] += 1
+        self._continued.add(call)
+        self._drafts[number].events += [*facts[:-1], replace(last, agent=host.agent)]
+        one = (number, call.key, sum(isinstance(fact, CallStarted) for fact in facts))
+        identity = CallIdentity(self._before.run, call.task, name, repeated=True, since=last.at)
+        asked = AttemptAsked(host.agent, host.token, *one, call.request.service, identity, goes_on=True)
+        self._asked.append(asked)
+        outcome = self._calls_elsewhere[1].get((old.shard, old.key, old.number)) if old.agent else None
+        if isinstance(outcome, AttemptEnded):
+            self._asked.append(replace(outcome, shard=number, call=call.key, number=asked.number))
+
+    def _note_begun(self, number: int, call: OpenCall) -> None:
+        """Note of a call that is to be made that it may have been made before, by the name that it had."""
+        old = self._own_of(call)
+        start = None if old is None else old.start
+        if old is None or start is None or old.is_used or old.has_succeeded or old.opened is not None:
+            return
+        if start.arguments and start.arguments == self._signature(call)[1]:
+            name, within = self._name_of(old), call.instance.within
+            self._drafts[number].events += [
+                replace(start, call=call.key, name=name, within=within, opens="", definition="", agent=""),
+                CallLost(call.key, time.time()),
+            ]
 
     def _left(self) -> Iterator[Event]:
         """Yield the beginnings and answers that wait for calls which may come when the run goes on."""
@@ -728,7 +841,8 @@ class _Planner:
         roots = {one.label: self._root_of(one).task for one in self._old.values()}
         names = self._where
         known = frozenset(task_names(self._store, self._before))
-        planned = Counter(call.label for shard in self._shards for call in shard.calls.plans)
+        plans = (call for shard in self._shards for call in shard.calls.plans)
+        planned = Counter(call.label for call in plans if call not in self._continued)
         # Of a run that was stopped, calls may never have been begun that are not new at all.
         was_complete = self._before.state in ("done", "failed")
         again = new = gone = 0
@@ -750,8 +864,9 @@ class _Planner:
         journals = [one.events for one in self._drafts]
         journals[0].append(Resumed(version, now, kept, again, new, gone))
         return Update(
-            self._before, self._after, kept, again, new, gone, is_changed, journals, self._released, [*self._left()]
-        )
+            self._before, self._after, kept, again, new, gone, is_changed, journals, self._released, [*self._left()],
+            self._asked,
+        )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------------ writing
@@ -778,6 +893,8 @@ def apply(store: Store, update: Update) -> RunRecord:
             first, *others = appends
             store.append(log, first.data, expected=0)
             store.append_all(others)
+    said = packed_calls(update.asked, max_bytes)
+    store.append_all([Append(calls_of(prefix), data) for data in said])
     if update.pool:
         pool = store.put_blob(events.encode(update.pool, max_bytes=store.max_blob_bytes, put_blob=store.put_blob))
         update = update._replace(record=replace(update.record, pool=pool))
@@ -818,4 +935,4 @@ def _switch(store: Store, update: Update) -> RunRecord:
     return after
 
 
-__all__ = ["Update", "apply", "plan_update", "tasks_from"]
+__all__ = ["Host", "Update", "apply", "plan_update", "tasks_from"]

@@ -176,7 +176,7 @@ class Caller:
     ) -> Caller:
         """Return a caller of other services that has the threads and processes of this one, and is closed with it."""
         inner = copy.copy(self)
-        inner.turn_to(services, folder=folder, makers=makers, lender=lender, observer=observer)
+        inner.turn_to(services, folder=folder, makers=makers, lender=lender, observer=observer, is_inner=True)
         return inner
 
     def turn_to(
@@ -185,12 +185,13 @@ class Caller:
         *,
         folder: Path | None,
         makers: Mapping[str, Maker],
-        lender: Lender | None,
-        observer: CallObserver | None,
+        lender: Lender | None = None,
+        observer: CallObserver | None = None,
+        is_inner: bool = False,
     ) -> None:
-        """Call the services of a sub-workflow from now on."""
-        self.folder, self.lender, self._observer = folder, lender, observer
-        self._makers, self._claim_queue, self._is_inner = {**_MAKERS, **makers}, ClaimQueue(), True
+        """Call other services from now on, or those of a sub-workflow (`is_inner`); calls that were started go on."""
+        self.folder, self.lender, self._observer, self._makers = folder, lender, observer, {**_MAKERS, **makers}
+        self._claim_queue, self._is_inner = ClaimQueue(), is_inner
         self._services, self._launches = {service.name: service for service in services}, {}
         self._starters = {name: self._make_starter(service) for name, service in self._services.items()}
 

@@ -3,6 +3,8 @@
 What the execution knew is thrown away, since nobody knows how much of it is in the journal. When the store is there
 again the agent takes the shard anew and is where its journal ends. If nobody else has had it meanwhile, a call that has
 no answer there, and is still out or was answered while that could not be kept, is not made again: it is adopted.
+
+The same happens while a run is updated. If it becomes another version, its calls go on for that one (`remote_calls`).
 """
 
 from __future__ import annotations
@@ -56,6 +58,11 @@ class Adrift:
     def again(self) -> None:
         """Begin anew: who was to go on with the calls could not."""
         self._adopted.clear()
+
+    def inherited(self) -> dict[str, OpenCall]:
+        """Return the calls by the names by which their services know them, to a further version of the run."""
+        found, self._calls = self._calls, {}
+        return {call.identity.key: call for call in found.values() if call.identity is not None}
 
     def answers(self) -> list[Answer | Again]:
         """Give what has come, to who goes on with the calls."""

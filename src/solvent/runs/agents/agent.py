@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from solvent.errors import Conflict, RecordProblem, StoreError
+from solvent.errors import AgentProblem, Conflict, RecordProblem, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs.agents.hosted_run import HostedRun, number_of
 from solvent.runs.agents.journal_writer import JournalWriter
@@ -67,8 +67,6 @@ PATIENCE_SECONDS = 0.5
 """How long a turn waits for something to come."""
 WATCH_SECONDS = 0.5
 MAX_READ = 1000
-STILL_SECONDS = 0.1
-"""How often it is looked whether calls of a run that is held still have ended."""
 _CHANGED = object()
 _OF_AGENTS = frozenset((SUBMITTED, OVER, FINISHED))
 
@@ -231,7 +229,7 @@ class Agent:
         """Say to other agents what calls they are asked for, what has come of theirs, and whether there is room."""
         may_act = self._may_act()
         for hosted in self.runs.values():
-            if may_act and not (hosted.is_over or hosted.updater) and hosted.remote.offers_in <= 0:
+            if may_act and not hosted.is_over and hosted.remote.offers_in <= 0:
                 with self._refusals.of(hosted.run):
                     hosted.offer_room()
             hosted.remote.flush(may_ask=may_act)
@@ -273,7 +271,7 @@ class Agent:
         if item is _CHANGED:
             self._is_changed = True
         elif isinstance(item, GuestEnded):
-            item.owner.end(item)
+            item.guest.owner.end(item)
         elif item is not None:
             self._take_answer(item, touched)
 
@@ -289,6 +287,8 @@ class Agent:
             self._turns.attempt(shard, partial(shard.take, answer), touched)
         elif hosted is not None and (adrift := hosted.adrift.get(number)) is not None and adrift.has(answer.call):
             adrift.came(answer)
+        elif hosted is not None:
+            hosted.remote.take(answer)
 
     def _hosted(self, shard: Execution) -> HostedRun | None:
         assert shard.mailbox is not None
@@ -371,12 +371,25 @@ class Agent:
             if record is None or record.has_ended or not record.by_agents:
                 return
             refuse_format(record)
-            if run in self.runs:
-                # A version that has ended, which nobody has said yet.
-                self._end(self.runs[run])
-            self.runs[run] = hosted = self._host_run(record, self._offers, observer=self._observe(record))
+            hosted = self._host_run(record, self._offers, observer=self._observe(record))
+            before = self.runs.get(run)
+            self.runs[run] = hosted
+            if before is not None:
+                hosted.inherit(before)
+                self._end(before)
+            self._refuse(hosted, is_continued=before is not None)
             if hosted.missing:
                 self._tell.missing(run, hosted.missing)
+
+    def _refuse(self, hosted: HostedRun, *, is_continued: bool) -> None:
+        """Raise `AgentProblem` for a run that cannot be run here; calls of an earlier version go on all the same."""
+        try:
+            self._offers.refuse(hosted.submitted)
+        except AgentProblem:
+            hosted.refuse_all()
+            if not is_continued:
+                del self.runs[hosted.run]
+            raise
 
     def _do(self, touched: Touched) -> None:
         """Let shards react, keep what they noted and said, and make their calls."""
@@ -400,7 +413,7 @@ class Agent:
         """Note as many calls as can run; those of other shards, too, than something has come for."""
         if not self._may_act():
             return []
-        return [one for hosted in self.runs.values() if not hosted.updater for one in hosted.admit()]
+        return [one for hosted in self.runs.values() for one in hosted.admit()]
 
     def keep(self, touched: Touched) -> None:
         """Append the journals of shards, and their messages behind them; who is refused has lost the shard."""
@@ -451,8 +464,13 @@ class Agent:
     def _look_at(self, hosted: HostedRun, touched: Touched) -> None:
         if self._endings.is_ended(hosted):
             return
+        if hosted.next:
+            self._open(hosted.next, "")
+            self._looks_at = 0.0
+            return
         self._guarded(hosted, hosted.remote.look)
         if self._is_held_still(hosted):
+            hosted.hold_still()
             return
         for number in list(hosted.adrift):
             if self._take(hosted, number, touched):
@@ -476,14 +494,9 @@ class Agent:
         return bool(hosted.updater)
 
     def _leave_surplus(self) -> None:
-        """Leave shards to others that have come, or to who updates a run; when all is kept that has happened there."""
+        """Leave shards to others that have come, when all is kept that has happened there."""
         for hosted in self.runs.values():
-            if hosted.updater:
-                numbers = [number for number, shard in hosted.here.items() if shard.calls.is_none_out]
-                self._looks_at = min(self._looks_at, time.monotonic() + STILL_SECONDS)
-            else:
-                numbers = self._shares.surplus(hosted)
-            for number in numbers:
+            for number in self._shares.surplus(hosted):
                 hosted.release(number)
 
     def _take(self, hosted: HostedRun, number: int, touched: Touched) -> bool:

@@ -20,7 +20,7 @@ from solvent.runs.holders import ShardLease
 from solvent.runs.journal import MAX_READ
 from solvent.runs.kinds import MAKERS
 from solvent.runs.messages import Mailbox, dealt
-from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, shards_of, workflow_of
+from solvent.runs.registry import inputs_of, journal_of, key_of, messages_of, record_of, shards_of, workflow_of
 from solvent.runs.resources import lender_of
 from solvent.services import Caller
 from solvent.store.leases import Heartbeats, holder_from_entry
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from solvent.runs.agents.offers import Offers
     from solvent.runs.call_queue import CallQueue
-    from solvent.runs.calls import Answers
+    from solvent.runs.calls import Again, Answer, Answers, OpenCall
     from solvent.runs.events import ShardClosed
     from solvent.runs.journal import StoredJournal
     from solvent.runs.kept import Blobs
@@ -67,8 +67,10 @@ class HostedRun:
         """See `RemoteCalls` for the last three."""
         self.run = record.run
         self.prefix = record.prefix
-        #: Who is about to update the run, if anybody: it is held still.
-        self.updater = ""
+        #: Who is about to update the run, if anybody: it is held still. And who was told that it is.
+        self.updater = self.told_updater = ""
+        #: The prefix of the version that has followed, if one has.
+        self.next = ""
         #: The calls that agents make for each other.
         self.remote = RemoteCalls(
             store, record.prefix, agent, token=token, heartbeats=heartbeats or Heartbeats(store), put=put
@@ -92,7 +94,6 @@ class HostedRun:
         #: The revisions of what was told of shards.
         self._told = dict[int, int]()
         self.submitted = submitted = workflow_of(store, record)
-        offers.refuse(submitted)
         used = {task.service for task in submitted.tasks}
         services = {one.name: offers.of(one) for one in submitted.services if one.name in used}
         #: What each of its services is, so that others see whether they have it.
@@ -133,21 +134,27 @@ class HostedRun:
 
     def prepare(self) -> None:
         """Get ready to call services; raise `AgentProblem` A104 if one cannot be called here: others may be able to."""
-        if self._caller is not None:
+        if self.calls is not None:
             return
         folder = self._offers.folder
         try:
-            self._lender = lender_of(self.submitted, self._inputs, folder, is_noted=True)
-            self._caller = Caller(
-                self.workflow.services,
-                jobs=self._jobs,
-                folder=folder,
-                makers=MAKERS,
-                may_begin=self._may_begin,
-                observer=self.observer,
-                limits=self._limits,
-                lender=self._lender,
-            )
+            self._lender = lender = lender_of(self.submitted, self._inputs, folder, is_noted=True)
+            if self._caller is not None:
+                # It makes calls of an earlier version.
+                self._caller.turn_to(
+                    self.workflow.services, folder=folder, makers=MAKERS, observer=self.observer, lender=lender
+                )
+            else:
+                self._caller = Caller(
+                    self.workflow.services,
+                    jobs=self._jobs,
+                    folder=folder,
+                    makers=MAKERS,
+                    may_begin=self._may_begin,
+                    observer=self.observer,
+                    limits=self._limits,
+                    lender=lender,
+                )
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
             raise AgentProblem("A104", error.message) from error
@@ -159,6 +166,11 @@ class HostedRun:
         assert self.calls is not None
         hosted = ShardLease(self._store, self.record, number, self._agent)
         if not hosted.take(heartbeats):
+            return None
+        record = record_of(self._store, self.run)
+        if record is None or record.prefix != self.prefix or record.updater:
+            # Whoever updates a run puts its name there and then looks who has shards: one of the two sees the other.
+            hosted.release()
             return None
         self._shards[number], journal = hosted, hosted.journal
         self.remote.take_shard(number, hosted.epoch)
@@ -187,6 +199,30 @@ class HostedRun:
         self.prepare()
         if len(self.missing) < len(self.marks):
             self.remote.offer()
+
+    def hold_still(self) -> None:
+        """Do nothing more in this version of the run, for who updates it; calls go on, and their answers wait."""
+        if self.here:
+            self.set_adrift()
+        self.remote.flush(may_ask=False)
+        if self.told_updater != self.updater:
+            self._store.put(key_of(self.prefix, "still") + f"/{self._agent}", self.updater.encode())
+            self.told_updater = self.updater
+
+    def inherit(self, before: HostedRun) -> None:
+        """Continue the calls that were made here in an earlier version of the run, as far as they are wanted now."""
+        before.set_adrift()
+        self._caller, before._caller = before._caller, None
+        calls, answers = dict[str, "OpenCall"](), list["Answer | Again"]()
+        for adrift in before.adrift.values():
+            answers += adrift.answers()
+            calls |= adrift.inherited()
+        before.adrift.clear()
+        self.remote.inherit(before.remote, calls, answers)
+
+    def refuse_all(self) -> None:
+        """Take no shards: the workflow cannot be run here."""
+        self._refused.update(range(self.record.shards))
 
     def set_adrift(self) -> None:
         """Have no shards any more, as far as is known; what they have called goes on."""

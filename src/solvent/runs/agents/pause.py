@@ -1,9 +1,10 @@
-"""Holds a run of agents still while it is updated: its agents make no further calls, and leave its shards.
+"""Holds a run of agents still while it is updated: its agents do nothing more in this version, and their calls go on.
 
-Whoever updates a run puts its name into the record (`RunRecord.updater`), and takes the shards as agents leave them: a
-shard is left when none of its calls is out, so no call is ended, and what was answered is in the journal. Should the
-updater die, which its heartbeat tells, agents remove its name and go on; the compare-and-set that makes a version count
-asks for the name.
+Whoever updates a run puts its name into the record (`RunRecord.updater`). An agent that finds it there has no shards
+from then on, says so (`runs/PREFIX/still/AGENT`), and keeps what comes of its calls for later. It keeps its leases, so
+nobody takes its shards meanwhile; those that nobody has are taken here. Should the updater die, which its heartbeat
+tells, agents remove its name and go on as after an outage of the store (see `adrift`). The compare-and-set that makes a
+version count asks for the name, so there is no moment in which two versions of a run go on.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import msgspec
 from msgspec.structs import replace
 
 from solvent.errors import RecordProblem
+from solvent.runs.agents.remote_calls import token_of
 from solvent.runs.holders import ShardLease, agent_name, this_process
 from solvent.runs.recorded_run import SeenDead
-from solvent.runs.registry import change, tell_agents
-from solvent.store.leases import Heartbeat, Heartbeats
+from solvent.runs.registry import change, key_of, tell_agents
+from solvent.runs.versions import Host
+from solvent.store.leases import Heartbeat, Heartbeats, Lease
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,16 +30,18 @@ if TYPE_CHECKING:
     from solvent.runs.registry import RunRecord
     from solvent.store import Store
 
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.02
 TTL = 5.0
+MAX_SECONDS = 30.0
+"""How long agents may take to hold still: those that are silent are presumed dead before."""
 
 
 @contextmanager
-def paused(store: Store, record: RunRecord, *, max_seconds: float) -> Iterator[RunRecord]:
-    """Hold a run still, and give its record as it is meanwhile.
+def paused(store: Store, record: RunRecord) -> Iterator[tuple[RunRecord, dict[int, Host]]]:
+    """Hold a run still, and give its record as it is meanwhile, and the agents that have its shards.
 
-    Raise `RecordProblem` R405 if calls are still out after so many seconds, and R412 if the run is another one by now,
-    or is being updated by somebody else; it then goes on as it was.
+    Raise `RecordProblem` R405 if agents do not answer, and R412 if the run is another one by now, or is being updated
+    by somebody else; it then goes on as it was.
     """
     name = agent_name("update")
     about = {"process": msgspec.to_builtins(this_process())}
@@ -48,8 +53,7 @@ def paused(store: Store, record: RunRecord, *, max_seconds: float) -> Iterator[R
         shards: list[ShardLease] = []
         try:
             tell_agents(store, held)
-            _take(store, held, name, shards, max_seconds)
-            yield held
+            yield held, _hosts(store, held, name, shards)
         finally:
             for shard in shards:
                 shard.release()
@@ -67,13 +71,20 @@ def _taken(store: Store, one: RunRecord, record: RunRecord, name: str) -> RunRec
     return replace(one, updater=name)
 
 
-def _take(store: Store, record: RunRecord, name: str, shards: list[ShardLease], max_seconds: float) -> None:
-    """Take all shards, as their agents leave them or are presumed dead."""
-    heartbeats, until = Heartbeats(store, ttl=TTL, own=name), time.monotonic() + max_seconds
-    todo = list(range(record.shards))
+def _hosts(store: Store, record: RunRecord, name: str, shards: list[ShardLease]) -> dict[int, Host]:
+    """Wait until the agents that have shards hold still, and return them; take the shards that nobody has."""
+    heartbeats, until = Heartbeats(store, ttl=TTL, own=name), time.monotonic() + MAX_SECONDS
+    todo, found = list(range(record.shards)), dict[int, str]()
+    below = key_of(record.prefix, "still") + "/"
     while True:
         heartbeats.look()
+        still = {key.removeprefix(below) for key, one in store.keys(below).items() if one.value == name.encode()}
         for number in list(todo):
+            holder = Lease(store, key_of(record.prefix, "lease", number), name).holder()
+            if holder is not None and holder.agent in still:
+                found[number] = holder.agent
+                todo.remove(number)
+                continue
             shard = ShardLease(store, record, number, name)
             if shard.take(heartbeats):
                 shards.append(shard)
@@ -81,10 +92,11 @@ def _take(store: Store, record: RunRecord, name: str, shards: list[ShardLease], 
                 shard.open()
                 todo.remove(number)
         if not todo:
-            return
+            alive = heartbeats.alive()
+            return {one: Host(agent, token_of(alive[agent])) for one, agent in found.items() if agent in alive}
         if time.monotonic() >= until:
-            said = f"the run `{record.run}` cannot be updated yet: calls of {len(todo)} of its shards are still out"
-            raise RecordProblem("R405", said, hint="it goes on as it was; wait longer for them: --wait SECONDS")
+            said = f"the run `{record.run}` cannot be updated: who has {len(todo)} of its shards does not answer"
+            raise RecordProblem("R405", said, hint=f"it goes on as it was; `solvent status {record.run}` shows who")
         time.sleep(LOOK_SECONDS)
 
 

@@ -19,6 +19,10 @@ towards `max_lost`.
 An attempt that is given up before its service begins never begins (`Guest`). So one attempt is made twice only if it
 had begun when its agent was taken for dead, as with any call; the second one is marked (`solvent.call().repeated`).
 
+A further version of a run has a log of its own. Calls that are being made when a run is updated, and that the new
+version has as well, continue where they are: whoever updates it asks for them there (`goes_on`), by the names by which
+their services know them (`CallIdentity.key`), which stay the same. All others are cancelled.
+
 A call inside a sub-workflow is asked for with the services that lead to it and a digest of the sub-workflow: who makes
 it must have the same. Calls inside one that changes resources of its own stay where that is.
 
@@ -40,7 +44,7 @@ import msgspec
 
 from solvent.errors import RecordProblem, SolventError, StoreError
 from solvent.runs.call_queue import CallQueue, Place, path_of
-from solvent.runs.calls import DIGEST_BYTES, NO_MEMORY, passable
+from solvent.runs.calls import DIGEST_BYTES, NO_MEMORY, Again, passable
 from solvent.runs.kept import Kept, keep
 from solvent.runs.kinds import LAUNCHERS, workflow_of
 from solvent.runs.nested import Subworkflow
@@ -56,10 +60,10 @@ from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from solvent.runs.calls import OpenCall
+    from solvent.runs.calls import Answer, OpenCall
     from solvent.runs.events import Why
     from solvent.runs.execution import Execution
     from solvent.services import Caller, Handle
@@ -100,12 +104,14 @@ class AttemptAsked(Said, frozen=True, gc=False):
     service: str
     identity: CallIdentity
     #: The positional and the keyword arguments, as `values.codec` encodes them.
-    arguments: Kept
+    arguments: Kept = Kept()
     #: In which the agent that asks has the shard.
     epoch: int = 0
     #: The services that lead to it, from outside to inside, if it is inside a sub-workflow, and a digest of that.
     within: tuple[str, ...] = ()
     definition: str = ""
+    #: Whether it was begun there in an earlier version of the run: it is not made, but what comes of it is told.
+    goes_on: bool = False
 
 
 class AttemptEnded(Said, frozen=True, gc=False):
@@ -154,7 +160,7 @@ class ShardMoved(Said, frozen=True, gc=False):
 _Id: TypeAlias = tuple[int, str, int]
 """The shard, the call, and how many attempts of it its journal has with this one."""
 AnySaid: TypeAlias = RoomOffered | AttemptAsked | AttemptEnded | AttemptUnmade | AttemptOff | ShardMoved
-_History: TypeAlias = tuple[dict[_Id, str], dict[_Id, AttemptEnded | AttemptUnmade]]
+History: TypeAlias = "tuple[dict[_Id, str], dict[_Id, AttemptEnded | AttemptUnmade]]"
 _ENCODE = encoder()
 _DECODE = msgspec.msgpack.Decoder(list[AnySaid]).decode
 
@@ -211,9 +217,10 @@ class Asked:
 
 
 class Guest:
-    """An attempt that is made here for a shard of another agent."""
+    """An attempt that is made here for a shard of another agent, or for another version of the run."""
 
-    def __init__(self, asked: AttemptAsked, service: Service) -> None:
+    def __init__(self, owner: RemoteCalls, asked: AttemptAsked, service: Service | None) -> None:
+        self.owner = owner
         self.asked = asked
         self.service = service
         self.handle: Handle | None = None
@@ -240,11 +247,15 @@ class Guest:
         """Whether its service has begun, as far as is known; it was not given up."""
         return not self._turn
 
+    def cancel(self) -> None:
+        """End it."""
+        if self.handle is not None:
+            self.handle.cancel()
+
 
 class GuestEnded(NamedTuple):
     """What has come of a guest."""
 
-    owner: RemoteCalls
     guest: Guest
     value: Any
     failure: Failure | None
@@ -295,13 +306,17 @@ class RemoteCalls:
         self._to_ask = deque[Asked]()
         self._lost: list[tuple[Asked, Why]] = []
         self._guests: dict[_Id, Guest] = {}
+        # Those that an earlier version of the run began as calls of its own.
+        self._continued: dict[OpenCall, Guest] = {}
+        # What was called here in the version before, by its name, while it is found out which of it is wanted.
+        self._inherited: _Inherited | None = None
         # Attempts that were made here, or called off: none is made twice.
         self._known = set[_Id]()
         self._said: list[Said] = []
         # How far the log was read, and whether all was that was there when this began to hear of it.
         self._up_to = 0
         self._is_caught_up = False
-        self._history: _History | None = None
+        self._history: History | None = None
         # The epochs in which shards were last taken, by anybody; and those in which they are here.
         self._epochs: dict[int, int] = {}
         self._here: dict[int, int] = {}
@@ -313,6 +328,8 @@ class RemoteCalls:
         self._caller, self._lacks = caller, lacks
         self._services[()] = _Services(caller, {one.name: one for one in services}, folder=caller.folder)
         self._queue = CallQueue(caller, self, self._peers)
+        for guest in self._guests.values():
+            self._take_room(guest)
         return self._queue
 
     # --- What is said.
@@ -330,6 +347,7 @@ class RemoteCalls:
             self._hear(found)
             if len(found) < MAX_READ:
                 self._is_caught_up = True
+                self._end_inheritance()
                 return
 
     @property
@@ -358,8 +376,8 @@ class RemoteCalls:
                     one = (said.shard, said.call, said.number)
                     self._known.add(one)
                     guest = self._guests.get(one)
-                    if guest is not None and guest.handle is not None:
-                        guest.handle.cancel()
+                    if guest is not None:
+                        guest.cancel()
             case AttemptEnded() | AttemptUnmade():
                 asked = self._asked.get((said.shard, said.call))
                 if asked is not None and asked.number == said.number:
@@ -382,16 +400,7 @@ class RemoteCalls:
         while may_ask and self._to_ask:
             self._ask(self._to_ask.popleft())
         if self._said:
-            records, room = list[bytes](), self._store.max_record_bytes // 2
-            some, size = list[msgspec.Raw](), 0
-            for said in self._said:
-                one = msgspec.Raw(_ENCODE(said))
-                if some and size + len(one) > room:
-                    records.append(_ENCODE(some))
-                    some, size = [], 0
-                some.append(one)
-                size += len(one)
-            records.append(_ENCODE(some))
+            records = packed_calls(self._said, self._store.max_record_bytes // 2)
             self._store.append_all([Append(self._log, one) for one in records])
             self._said.clear()
 
@@ -482,7 +491,7 @@ class RemoteCalls:
         shard = call.execution.mailbox.shard
         self._fence(shard)
         if self._history is None:
-            self._history = self._read_history()
+            self._history = history_of(self._store, self._log)
         one = (shard, call.key, number)
         tokens, outcomes = self._history
         if one not in tokens:
@@ -502,26 +511,6 @@ class RemoteCalls:
             self._epochs[shard] = epoch
             self._store.append_all([Append(self._log, _ENCODE([ShardMoved(shard, epoch)]))])
             self._history = None
-
-    def _read_history(self) -> _History:
-        """Read what was ever asked for, of whom, and what has come of it."""
-        asked: dict[_Id, str] = {}
-        outcomes: dict[_Id, AttemptEnded | AttemptUnmade] = {}
-        epochs: dict[int, int] = {}
-        after = 0
-        while True:
-            found = self._store.read(self._log, after, MAX_READ)
-            for said in (one for record in found for one in _read(record)):
-                if isinstance(said, ShardMoved):
-                    epochs[said.shard] = max(said.epoch, epochs.get(said.shard, 0))
-                elif isinstance(said, AttemptAsked):
-                    if not _is_stale(said, epochs):
-                        asked[said.shard, said.call, said.number] = said.token
-                elif isinstance(said, AttemptEnded | AttemptUnmade):
-                    outcomes.setdefault((said.shard, said.call, said.number), said)
-            if len(found) < MAX_READ:
-                return asked, outcomes
-            after = found[-1].position
 
     def forget_history(self) -> None:
         """Have what was said before in no memory: no shard is taken for now."""
@@ -580,7 +569,7 @@ class RemoteCalls:
         if self._heartbeats.is_presumed_dead(place.agent):
             return True
         entry = alive.get(place.agent)
-        return entry is not None and _token_of(entry) != place.token
+        return entry is not None and token_of(entry) != place.token
 
     def lost(self) -> list[tuple[OpenCall, Why]]:
         """Return the calls that are to be made again, once; nobody else makes them from now on."""
@@ -621,7 +610,7 @@ class RemoteCalls:
             holder = limit.lease.holder()
         if holder is not None and holder.agent not in {"", self._agent}:
             entry = self._heartbeats.alive().get(holder.agent)
-            limit.place = None if entry is None else Place(holder.agent, _token_of(entry))
+            limit.place = None if entry is None else Place(holder.agent, token_of(entry))
 
     def after_lapse(self) -> set[Limit]:
         """Give up what others may have been asked to make since; return the limits that another agent has now.
@@ -636,7 +625,7 @@ class RemoteCalls:
                 limit.lease.epoch = None
                 lost.add(name)
         for guest in list(self._guests.values()):
-            if not guest.has_begun or limit_of(guest.service) in lost:
+            if not guest.has_begun or (guest.service is not None and limit_of(guest.service) in lost):
                 self._give_up(guest)
         return lost
 
@@ -659,12 +648,15 @@ class RemoteCalls:
         one, queue = (asked.shard, asked.call, asked.number), self._queue
         if one in self._known:
             return
+        if asked.goes_on:
+            self._go_on_with(asked)
+            return
         found = self._find_services(asked.within)
         service = None if found is None or found.definition != asked.definition else found.services.get(asked.service)
         if queue is None or found is None or service is None or not self._is_called_here(service):
             self._refuse(asked, is_unknown=service is None)
             return
-        guest = Guest(asked, service)
+        guest = Guest(self, asked, service)
         try:
             arguments, keywords = codec.decode(asked.arguments.read(self._store))
         except ValueError as error:
@@ -713,7 +705,7 @@ class RemoteCalls:
         self._said.append(said)
 
     def _done(self, guest: Guest, value: Any, failure: Failure | None, _attempts: int) -> None:
-        self._put(GuestEnded(self, guest, value, failure))
+        self._put(GuestEnded(guest, value, failure))
 
     def end(self, ended: GuestEnded) -> None:
         """Write what has come of an attempt that was made here."""
@@ -738,6 +730,75 @@ class RemoteCalls:
         else:
             self._said.append(AttemptEnded(*one, kind=failure.kind, text=failure.text, output=failure.output))
 
+    # --- Calls of an earlier version.
+
+    def inherit(self, before: RemoteCalls, calls: Mapping[str, OpenCall], answers: Iterable[Answer | Again]) -> None:
+        """Continue what was called here in an earlier version of the run, as far as that is wanted; cancel the rest.
+
+        `calls` are those of shards that were here, by their names, and `answers` what has come of them.
+        """
+        before.flush(may_ask=False)
+        guests = sorted(before._guests.values(), key=lambda one: one.asked.number)
+        named = {one.asked.identity.key: one for one in guests}
+        self._inherited = _Inherited(before._log, dict(calls), named, list(answers))
+        before._guests.clear()
+        self._continued = dict(before._continued)
+        self.catch_up()
+
+    def _end_inheritance(self) -> None:
+        """Cancel what is not wanted in this version: whoever made it has asked for the rest."""
+        known, self._inherited = self._inherited, None
+        if known is None:
+            return
+        for call in known.calls.values():
+            call.cancel()
+        for guest in known.guests.values():
+            guest.cancel()
+        for answer in known.answers:
+            self.take(answer)
+
+    def _go_on_with(self, asked: AttemptAsked) -> None:
+        """Tell from now on what comes of a call that was begun in an earlier version of the run."""
+        one, name, known = (asked.shard, asked.call, asked.number), asked.identity.key, self._inherited
+        self._known.add(one)
+        guest = None if known is None else known.guests.pop(name, None)
+        call = None if known is None else known.calls.pop(name, None)
+        if guest is not None:
+            guest.owner, guest.asked = self, asked
+        elif call is not None:
+            guest = self._continued[call] = Guest(self, asked, None)
+            guest.began()
+            guest.handle = call
+        if guest is not None:
+            self._guests[one] = guest
+            self._take_room(guest)
+            return
+        ended = None if known is None else known.outcome(self._store, name, self._token)
+        self._said.append(AttemptUnmade(*one) if ended is None else msgspec.structs.replace(
+            ended, shard=asked.shard, call=asked.call, number=asked.number
+        ))  # fmt: skip
+
+    def _take_room(self, guest: Guest) -> None:
+        found = self._services.get(guest.asked.within)
+        guest.service = None if found is None else found.services.get(guest.asked.service)
+        if self._queue is not None and found is not None and guest.service is not None:
+            self._queue.occupy(guest, guest.service, found.caller)
+
+    def take(self, answer: Answer | Again) -> None:
+        """Take what has come of a call that an earlier version of the run began, if that continues here."""
+        if self._inherited is not None:
+            self._inherited.answers.append(answer)
+            return
+        guest = self._continued.pop(answer.call, None)
+        if guest is None:
+            return
+        if not isinstance(answer, Again):
+            self.end(GuestEnded(guest, answer.value, answer.failure))
+            return
+        # Whether it is tried again is the business of who has the shard.
+        self.end(GuestEnded(guest, None, answer.failure))
+        answer.call.cancel()
+
     def _give_up(self, guest: Guest) -> None:
         """Make an attempt no longer; others make it again."""
         asked = guest.asked
@@ -746,8 +807,7 @@ class RemoteCalls:
             self._queue.end(guest, is_done=False)
         is_released = not guest.prevent()
         self._said.append(AttemptUnmade(asked.shard, asked.call, asked.number, is_released=is_released))
-        if guest.handle is not None:
-            guest.handle.cancel()
+        guest.cancel()
 
     def leave(self) -> None:
         """Leave all to others."""
@@ -758,6 +818,67 @@ class RemoteCalls:
         self.flush(may_ask=False)
         for limit in self._limits.values():
             limit.lease.release()
+
+
+class _Inherited:
+    """What was called at an agent in the version before, and is not known to be wanted any more."""
+
+    def __init__(
+        self, log: str, calls: dict[str, OpenCall], guests: dict[str, Guest], answers: list[Answer | Again]
+    ) -> None:
+        self.calls = calls
+        self.guests = guests
+        self.answers = answers
+        self._log = log
+
+    def outcome(self, store: Store, name: str, token: str) -> AttemptEnded | None:
+        """Return what came of a call that ended here before it was asked for in the new version."""
+        found = None
+        numbers = dict[_Id, None]()
+        for said in read_calls(store, self._log):
+            if isinstance(said, AttemptAsked) and (said.identity.key, said.token) == (name, token):
+                numbers[said.shard, said.call, said.number] = None
+            elif isinstance(said, AttemptEnded) and (said.shard, said.call, said.number) in numbers:
+                found = said
+        return found
+
+
+def read_calls(store: Store, log: str) -> Iterator[AnySaid]:
+    """Yield all that was said in a log of calls."""
+    after = 0
+    while found := store.read(log, after, MAX_READ):
+        for record in found:
+            yield from _read(record)
+        after = found[-1].position
+
+
+def history_of(store: Store, log: str) -> History:
+    """Return what was ever asked for, of which process, and what has come of it."""
+    asked: dict[_Id, str] = {}
+    outcomes: dict[_Id, AttemptEnded | AttemptUnmade] = {}
+    epochs: dict[int, int] = {}
+    for said in read_calls(store, log):
+        if isinstance(said, ShardMoved):
+            epochs[said.shard] = max(said.epoch, epochs.get(said.shard, 0))
+        elif isinstance(said, AttemptAsked):
+            if not _is_stale(said, epochs):
+                asked[said.shard, said.call, said.number] = said.token
+        elif isinstance(said, AttemptEnded | AttemptUnmade):
+            outcomes.setdefault((said.shard, said.call, said.number), said)
+    return asked, outcomes
+
+
+def packed_calls(said: Iterable[Said], max_bytes: int) -> Iterator[bytes]:
+    """Make records of what is said about calls."""
+    some, size = list[msgspec.Raw](), 0
+    for one in map(_ENCODE, said):
+        if some and size + len(one) > max_bytes:
+            yield _ENCODE(some)
+            some, size = [], 0
+        some.append(msgspec.Raw(one))
+        size += len(one)
+    if some:
+        yield _ENCODE(some)
 
 
 def _read(record: Record) -> list[AnySaid]:
@@ -773,7 +894,7 @@ def _is_stale(said: AttemptAsked | AttemptOff, epochs: Mapping[int, int]) -> boo
     return said.epoch < epochs.get(said.shard, 0)
 
 
-def _token_of(entry: Entry) -> str:
+def token_of(entry: Entry) -> str:
     """Return which process of an agent writes its heartbeat."""
     try:
         return str(heartbeat_from_value(entry.value).get("token", ""))
@@ -781,4 +902,7 @@ def _token_of(entry: Entry) -> str:
         return ""
 
 
-__all__ = ["Guest", "GuestEnded", "RemoteCalls"]
+__all__ = [
+    "AttemptAsked", "AttemptEnded", "AttemptUnmade", "Guest", "GuestEnded", "History", "RemoteCalls", "history_of",
+    "packed_calls", "token_of",
+]  # fmt: skip

@@ -44,7 +44,11 @@ class Endings:
     def is_ended(self, hosted: HostedRun) -> bool:
         """See whether a run is over though nobody has said so: who was to say it may have died before."""
         record = record_of(self._store, hosted.run)
-        if record is None or record.has_ended or record.prefix != hosted.prefix:
+        if record is not None and record.prefix != hosted.prefix and not record.has_ended:
+            # Whoever has updated it may have died before it said so.
+            hosted.next = record.prefix
+            return False
+        if record is None or record.has_ended:
             # It may have been removed since it ended.
             self.known.add(hosted.prefix)
             return True

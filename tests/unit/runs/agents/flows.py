@@ -100,10 +100,14 @@ def end_of(store: Store, run: str, *, wait: float = 60.0) -> RunRecord:
 class AgentsHere:
     """Agents in threads of this process, in a context; `told` is what they say."""
 
-    def __init__(self, store: Store, offers: Offers | None = None, *, many: int = 1, name: str = "a") -> None:
+    def __init__(
+        self, store: Store, offers: Offers | None = None, *, many: int = 1, name: str = "a", jobs: int | None = None
+    ) -> None:
         offers = offers if offers is not None else offers_of([adaptive()])
         self.told: list[str] = []
-        self.agents = [Agent(store, f"{name}{one}", offers, ttl=2.0, tell=self.told.append) for one in range(many)]
+        self.agents = [
+            Agent(store, f"{name}{one}", offers, ttl=2.0, jobs=jobs, tell=self.told.append) for one in range(many)
+        ]
         self._threads = [threading.Thread(target=agent.run, daemon=True) for agent in self.agents]
 
     def __enter__(self) -> Self:
