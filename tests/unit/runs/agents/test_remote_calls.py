@@ -68,7 +68,7 @@ class Side:
         while not self.came.empty():
             item = self.came.get()
             if isinstance(item, GuestEnded):
-                item.owner.end(item)
+                item.guest.owner.end(item)
         found = self.store.read(calls_of(RUN), self.read)
         self.remote.hear(found)
         self.read = found[-1].position if found else self.read
