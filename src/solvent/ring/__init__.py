@@ -11,11 +11,12 @@ loss of nodes as long as most members are there.
 >>> asyncio.run(main()) >= 0
 True
 
-Reading order: `place` (what is given), `data`, `standstill`, `locking`, `saying`, `hearing`, `opening`, `node`, `ring`.
+Reading order: `place` (what is given), `data`, `standstill`, `lock`, `broadcasts`, `deliveries`, `entry`, `node`,
+`ring`.
 """
 
-from solvent.ring.hearing import RingMessage
-from solvent.ring.locking import Fence, Lock
+from solvent.ring.deliveries import RingMessage
+from solvent.ring.lock import Fence, Lock
 from solvent.ring.ring import Ring, RingStatus, join
 
 __all__ = ["Fence", "Lock", "Ring", "RingMessage", "RingStatus", "join"]

@@ -28,11 +28,11 @@ from solvent.protocols.token.group.messages import (
 from solvent.protocols.token.group.state import GroupConfig, GroupState
 from solvent.protocols.token.messages import Moved
 from solvent.protocols.token.node import TokenConfig
+from solvent.ring.broadcasts import Said
 from solvent.ring.data import unpacked
-from solvent.ring.hearing import Heard, RingMessage
-from solvent.ring.locking import Queue
-from solvent.ring.opening import PROTOCOL, births_of, find_members, forgotten, meet_most, memory
-from solvent.ring.saying import Said
+from solvent.ring.deliveries import Heard, RingMessage
+from solvent.ring.entry import PROTOCOL, births_of, find_members, forgotten, meet_most, memory
+from solvent.ring.lock import Queue
 from solvent.ring.standstill import Standstill
 
 if TYPE_CHECKING:

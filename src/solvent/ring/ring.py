@@ -24,7 +24,7 @@ from solvent.net.status_files import Poster, board_from
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group.messages import Leave, Remove
 from solvent.ring.data import packed
-from solvent.ring.locking import Lock
+from solvent.ring.lock import Lock
 from solvent.ring.node import RingNode
 from solvent.ring.place import RingPlace, place_from
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from solvent.net import Address, Counters
     from solvent.net.secrecy import Secret
-    from solvent.ring.hearing import RingMessage
+    from solvent.ring.deliveries import RingMessage
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The turns of a host that an asyncio event loop works: the loop watches the host's epoll, and wakes it at its times.
 
-All is done in the thread of the loop, and nothing waits. So there is no mutex and no deputy (`working`).
+All is done in the thread of the loop, and nothing waits. So there is no mutex and no deputy (`threads`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
 from solvent.net.direct.clock import NEVER
-from solvent.net.direct.working import MAX_EVENTS
+from solvent.net.direct.threads import MAX_EVENTS
 
 if TYPE_CHECKING:
     import asyncio

@@ -1,4 +1,4 @@
-"""Runs one machine without an event loop: whoever waits works (see `working`); or within one (`attach`).
+"""Runs one machine without an event loop: whoever waits works (see `threads`); or within one (`attach`).
 
 Whatever goes wrong in the machine or in the application ends the host, and everybody who waits or wants something gets
 it. What a peer does wrong is dropped and told (`PeerFault`). Ctrl-C interrupts a wait, and never a step (see `shield`).
@@ -19,7 +19,7 @@ from solvent.net.direct.attached import Attached
 from solvent.net.direct.board import Board
 from solvent.net.direct.shield import SHIELD
 from solvent.net.direct.steps import Steps
-from solvent.net.direct.working import MAX_EVENTS, Working
+from solvent.net.direct.threads import MAX_EVENTS, Working
 from solvent.protocols.machine import Machine, NodeId, Requested, State
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from solvent.errors import RingProblem
-from solvent.ring.saying import MAX_BYTES, MAX_COUNT, Said
+from solvent.ring.broadcasts import MAX_BYTES, MAX_COUNT, Said
 from tests.loop import in_loop
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import Misuse, RingProblem
-from solvent.ring.hearing import Heard, RingMessage
+from solvent.ring.deliveries import Heard, RingMessage
 from tests.loop import in_loop
 
 if TYPE_CHECKING:

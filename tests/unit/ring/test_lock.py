@@ -10,7 +10,8 @@ import pytest
 from solvent.errors import LockLost, Misuse, RingProblem
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group.messages import Confirm, Epoch, Fence, Lock, Unlock
-from solvent.ring import locking, standstill
+from solvent.ring import lock as locks
+from solvent.ring import standstill
 from solvent.ring.standstill import Standstill
 from tests.loop import in_loop
 
@@ -28,11 +29,11 @@ class _Desk:
         self.asked = list[Any]()
         self.probes = list[Confirm]()
         self.standstill = Standstill(self.probes.append, 60.0, lambda: True)
-        self.queue = locking.Queue(self.asked.append, self.standstill)
+        self.queue = locks.Queue(self.asked.append, self.standstill)
         self.done = list[Any]()
 
-    def lock(self, timeout: float | None = None) -> locking.Lock:
-        return locking.Lock(self.queue, timeout)
+    def lock(self, timeout: float | None = None) -> locks.Lock:
+        return locks.Lock(self.queue, timeout)
 
     async def use(self, name: str) -> None:
         async with self.lock() as lock:
@@ -149,7 +150,7 @@ async def _lose(desk: _Desk, fault: Exception | None) -> None:
             raise fault
 
 
-async def _stand_still(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> locking.Lock:
+async def _stand_still(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> locks.Lock:
     """Give a lock whose process stood still for longer than the patience after it was entered."""
     desk.standstill.start()
     lock = desk.lock()
@@ -205,7 +206,7 @@ async def test_a_ring_that_is_over_wakes_all_that_wait(desk: _Desk) -> None:
 
 def test_fences_compare() -> None:
     """A later grant has the greater fence, and one of a later epoch a greater one than all before."""
-    assert locking.Fence(1, 5, 9) < locking.Fence(1, 5, 10) < locking.Fence(2, 0, 1)
+    assert locks.Fence(1, 5, 9) < locks.Fence(1, 5, 10) < locks.Fence(2, 0, 1)
 
 
 @in_loop
