@@ -69,8 +69,6 @@ CREATE TABLE keys (
 CREATE TABLE blobs (name TEXT NOT NULL UNIQUE, at REAL NOT NULL, data BLOB NOT NULL);
 """
 _SETTINGS = (
-    # Of a file that is created: its free pages can be given back to the system, in steps (`SqliteFile.shrink`).
-    "PRAGMA auto_vacuum = INCREMENTAL",
     # `SqliteFile` waits for others itself: SQLite's own way makes some processes wait for seconds.
     "PRAGMA busy_timeout = 0",
     # `SqliteFile` syncs the log, where needed, after the transaction; SQLite syncs it before it moves pages into the
@@ -173,6 +171,8 @@ def prepare(connection: sqlite3.Connection, path: Path, begin: Callable[[sqlite3
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+    # Before the first page is written: free pages can be given back to the system, in steps (`SqliteFile.shrink`).
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         hint = "use a local folder: a store needs a file system with shared memory, not a network folder"
