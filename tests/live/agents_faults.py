@@ -288,6 +288,19 @@ def _taken_back(world: World, member: Member) -> set[str]:
     return found
 
 
+def _asked_again(world: World, member: Member, since: float) -> set[str]:
+    """Return the calls that another agent, which has the shard by now, asked an agent for when that was back."""
+    found = set[str]()
+    for journal in world.journals(RUN):
+        agent = ""
+        for one in journal:
+            if isinstance(one, ShardTaken):
+                agent = one.agent
+            elif isinstance(one, CallStarted) and agent != member.name and one.agent == member.name and one.at > since:
+                found.add(one.call)
+    return found
+
+
 def until_taken_over(world: World, member: Member) -> None:
     """Wait until nobody waits for an agent any more: all that it had others have."""
 
@@ -306,7 +319,7 @@ def acts_of(world: World, member: Member, keys: set[str], since: float) -> list[
     """
     if not keys:
         return ["nobody took over"]
-    keys = keys - _taken_back(world, member)
+    keys = keys - _taken_back(world, member) - _asked_again(world, member, since)
     acts = [
         line
         for line in world.lines()
