@@ -3,7 +3,7 @@
 Only data is written, never code: reading bytes of another process runs nothing of it and imports nothing that they
 name. Plain data is msgpack, with extensions for what msgpack does not know; instances of classes are their fields
 (`classes`), arrays their elements (`arrays`), tables a stream of Arrow (`tables`). What is none of these is
-`Unrecordable`, unless its class has a codec of its own or its service asks for pickles (`custom`).
+`Unrecordable`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,6 @@ Ext = msgspec.msgpack.Ext
 
 class Unrecordable(Exception):
     """A value that cannot be written as data; the text says which part of it, and of what type."""
-
-    #: What its author can do.
-    hint = (
-        "return data (numbers, texts, lists, dataclasses, arrays, tables, ...), or write it to a file and return its "
-        "path, or let the service pickle its results: `@service(pickle=True)`"
-    )
 
 
 class _Odd(str):
