@@ -427,7 +427,7 @@ def ended_report(store: Store, record: RunRecord, workflow: Workflow | None, see
     if report is None:
         report = Report(record.workflow, states=dict.fromkeys(seen.tasks, "waiting"), calls=_calls(seen))
         for call in (one for one in seen.calls if not one.within):
-            report.states[call.task] = {"interrupted": "cancelled"}.get(call.state, call.state)
+            report.states[call.task] = "cancelled" if call.state in ("interrupted", "withdrawn") else call.state
         if record.state == "failed":
             report.error = WorkflowFailed(
                 "A106", f"no agent could continue `{record.run}`: {record.why or 'for an unknown reason'}"
