@@ -13,17 +13,18 @@ from __future__ import annotations
 import dataclasses
 import enum
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from solvent.values import arrays, library_types
 
 ENUM, FLAG, NAMED_TUPLE, DATACLASS, STRUCT, MODEL = "enum", "flag", "named tuple", "dataclass", "struct", "model"
 _met: WeakValueDictionary[tuple[str, str], type] = WeakValueDictionary()
 """Classes of which this process has written instances."""
+_HOLDERS = frozenset((list, tuple, set, frozenset))
+_SIMPLE = frozenset((type(None), bool, int, float, str, bytes))
 _MODEL_STATE = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
 
 
@@ -88,7 +89,12 @@ def build(form: str, module: str, name: str, state: Any) -> Any:
 
 
 def restore(value: Any) -> Any:
-    """Return a value with its stand-ins replaced by instances; raise `Unloaded` for a class that is not loaded."""
+    """Return a value with its stand-ins replaced by instances; raise `Unloaded` for a class that is not loaded.
+
+    What holds none is returned as it is: it may lead back to itself, as no value that was read does.
+    """
+    if not _has_stand_in(value):
+        return value
     kind = type(value)
     if kind is StandIn:
         found = build(value.form, value.module, value.name, restore(value.state))
@@ -99,37 +105,39 @@ def restore(value: Any) -> Any:
             )
         return found
     if kind is dict:
-        return _changed(value, dict, zip(restore([*value]), restore([*value.values()]), strict=True))
-    if kind in {list, tuple, set, frozenset}:
-        return _changed(value, kind, [restore(one) for one in value])
+        return {restore(key): restore(one) for key, one in value.items()}
+    if kind in _HOLDERS:
+        return kind(restore(one) for one in value)
     described = describe(value)
-    if described is None or not _has_stand_in(described[3]):
-        return value
-    form, _, _, state = described
-    return _BUILDERS[form](kind, restore(state))
+    if described is not None:
+        return _BUILDERS[described[0]](kind, restore(described[3]))
+    return library_types.build(restore(library_types.describe(value)))
 
 
 def _has_stand_in(value: Any) -> bool:
+    left, seen = [value], dict[int, Any]()
+    while left:
+        one = left.pop()
+        if type(one) is StandIn:
+            return True
+        if type(one) not in _SIMPLE and id(one) not in seen:
+            # It is kept, so that no other object gets its number meanwhile.
+            seen[id(one)] = one
+            left += _inside(one)
+    return False
+
+
+def _inside(value: Any) -> list[Any]:
+    """Return the parts of a value in which a stand-in may be."""
     kind = type(value)
-    if kind is StandIn:
-        return True
     if kind is dict:
-        return any(_has_stand_in(one) for pair in value.items() for one in pair)
-    if kind in {list, tuple, set, frozenset}:
-        return any(_has_stand_in(one) for one in value)
+        return [*value, *value.values()]
+    if kind in _HOLDERS:
+        return list(value)
+    if arrays.is_array(kind) and not arrays.has_objects(value):
+        return []
     described = describe(value)
-    return described is not None and _has_stand_in(described[3])
-
-
-def _changed(value: Any, kind: type, parts: Iterable[Any]) -> Any:
-    """Return a container of other parts, but the same one where its parts are the same."""
-    found = list(parts)
-    before = list(value.items()) if kind is dict else list(value)
-    if kind is dict:
-        is_same = all(new[0] is old[0] and new[1] is old[1] for new, old in zip(found, before, strict=True))
-    else:
-        is_same = all(new is old for new, old in zip(found, before, strict=True))
-    return value if is_same else kind(found)
+    return [described[3]] if described is not None else library_types.describe(value) or []
 
 
 def _form_of(kind: type) -> str | None:

@@ -258,6 +258,27 @@ def test_what_has_no_stand_ins_is_restored_as_itself() -> None:
     assert restore(value) is value
 
 
+def test_values_that_lead_back_to_themselves_are_restored_as_themselves() -> None:
+    """A tree whose children know their parent is no data, and may be an argument in one process all the same."""
+    root = shapes.Reading("root")
+    root.values = [shapes.Reading("leaf", [], root) for _ in range(3)]
+    assert restore([root])[0] is root
+
+
+def test_stand_ins_in_every_holder_are_restored() -> None:
+    """Stand-ins are replaced wherever a value may hold one."""
+    there = shapes.Point(1.0, 2.0)
+    stand_in = StandIn("named tuple", shapes.__name__, "Point", [1.0, 2.0])
+    assert restore([stand_in, {stand_in: stand_in}, {stand_in}]) == [there, {there: there}, {there}]
+    assert restore(deque([stand_in], maxlen=2)) == deque([there], maxlen=2)
+    assert restore(OrderedDict(a=stand_in)) == OrderedDict(a=there)
+    assert restore(defaultdict(list, {"a": [stand_in]})) == {"a": [there]}
+    assert restore(shapes.Reading("r", [stand_in])) == shapes.Reading("r", [there])
+    mixed = np.empty(1, object)
+    mixed[0] = stand_in
+    assert restore(mixed).tolist() == [there]
+
+
 def test_reading_imports_nothing() -> None:
     """Bytes that name a module do not load it."""
     sys.modules.pop("this", None)
