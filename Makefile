@@ -73,9 +73,10 @@ gallery: $(VENV)/.installed  ## make the pages and pictures of workflow patterns
 grammar: $(VENV)/.installed  ## make the grammar for editors anew
 	@$(BIN)/python -m tests.repo.grammar
 
-reference: $(VENV)/.installed  ## make the references anew: commands and options, the Python API
+reference: $(VENV)/.installed  ## make the references anew: commands and options, the Python API, operators
 	@$(BIN)/python -m tests.repo.options
 	@$(BIN)/python -m tests.repo.api
+	@$(BIN)/python -m tests.repo.operators
 
 docs: $(VENV)/.installed  ## make the site of the documentation, build/site/index.html
 	@$(SITE) --quiet

@@ -13,8 +13,8 @@ import json
 from typing import Any
 
 from solvent.lang.builtin import BUILTIN
-from solvent.lang.lexer import FLOAT, INTEGER, KEYWORDS, MARK, NAME, RULE_WORDS
-from solvent.lang.pygments_lexer import CONSTANTS, ESCAPE, HEADER_WORDS, OPERATOR_WORDS
+from solvent.lang.lexer import FLOAT, INTEGER, KEYWORDS, MARK, NAME, OPERATOR_WORDS, RULE_WORDS
+from solvent.lang.pygments_lexer import CONSTANTS, ESCAPE, HEADER_WORDS
 from solvent.lang.rule import KINDS
 from tests.repo.project import ROOT
 

@@ -8,6 +8,7 @@ import re
 
 from solvent.lang.builtin import BUILTIN
 from solvent.lang.lexer import KEYWORDS
+from tests.repo import operators
 from tests.repo.options import PAGE, made
 from tests.repo.project import ROOT, python_files
 
@@ -49,6 +50,11 @@ def test_every_function_of_the_language_is_listed() -> None:
     first = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     listed = {name for cell in first for name in re.findall(r"`([A-Za-z]+(?:[. ][A-Za-z]+)?)", cell)}
     assert listed == set(BUILTIN)
+
+
+def test_table_of_operators_is_up_to_date() -> None:
+    """The reference of the language lists the operators as `make reference` would write them."""
+    assert operators.PAGE.read_text(encoding="utf-8") == operators.made(), "run `make reference`"
 
 
 def test_every_keyword_of_the_language_is_listed() -> None:

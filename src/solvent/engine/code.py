@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine import support
 from solvent.engine.index import in_order, trim
 from solvent.lang import operators
-from solvent.lang.molecule import ATOMS, MAX_INTEGER_BITS, Endless, List, Symbol, equal
+from solvent.lang.molecule import ATOMS, MAX_INTEGER_BITS, Endless, List, Symbol
 from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
 
@@ -29,21 +29,9 @@ _GLOBALS: dict[str, Any] = {
     "_Rule": Rule,
     "_Solution": Solution,
     "_BIG": 1 << MAX_INTEGER_BITS,
-    "_add": operators.add,
     "_copied": support.own_copy,
     "_copies": support.copies,
-    "_divide": operators.divide,
-    "_equal": equal,
-    "_joined": operators.joined,
-    "_less": operators.less,
-    "_less_equal": operators.less_equal,
-    "_member": operators.member,
-    "_multiply": operators.multiply,
-    "_negate": operators.negate,
-    "_remainder": operators.remainder,
-    "_subtract": operators.subtract,
-    "_truth": operators.truth,
-    "_whole": operators.whole,
+    **operators.COMPUTE,
     "_answer": support.answer,
     "_drain": support.drain,
     "_rest": support.rest,

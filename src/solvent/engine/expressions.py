@@ -1,8 +1,8 @@
 """Conditions and computed parts of products, as Python expressions.
 
 Each expression has a text and, where it is known before the run, the type of its value: from `x::int`, from literals
-and from the operators themselves. With known types the text is Python's own operator; without, it calls
-`lang.operators`, which look at the values.
+and from the operators themselves. What is written for an operator says `lang.operators`: with known types mostly
+Python's own operator, without a call of a function that looks at the values.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.errors import Misuse
-from solvent.lang.molecule import ATOMS, List, Symbol
+from solvent.lang.molecule import List
+from solvent.lang.operators import BOOLEANS, OPERATORS, PREFIXES, Operator
 from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
 from solvent.lang.syntax import (
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
     from solvent.engine.code import Code
     from solvent.lang.functions import Functions
-
-_NUMBERS = (int, float)
-_CALLS = {"+": "_add", "-": "_subtract", "*": "_multiply", "/": "_divide", "%": "_remainder"}
-_ORDER = {"<": "_less({0}, {1})", "<=": "_less_equal({0}, {1})", ">": "_less({1}, {0})", ">=": "_less_equal({1}, {0})"}
 
 
 class Text:
@@ -118,76 +115,20 @@ class ExpressionWriter:
         return self.write(node)
 
     def _unary(self, node: Unary) -> Text:
-        operand = self.write(node.operand)
-        if node.operator == "!":
-            return Text(f"(not {self._truth(operand).text})", bool, operand.may_raise or operand.kind is not bool)
-        if operand.kind in _NUMBERS:
-            return Text(f"(-{operand.text})", operand.kind, operand.may_raise)
-        return Text(f"_negate({operand.text})", None, may_raise=True)
-
-    def _truth(self, value: Text) -> Text:
-        return value if value.kind is bool else Text(f"_truth({value.text})", bool, may_raise=True)
+        return _applied(PREFIXES[node.operator], self.write(node.operand))
 
     def _binary(self, node: Binary) -> Text:
-        operator = node.operator
-        if operator in ("&&", "||"):
-            left, right = self._truth(self.write(node.left)), self._truth(self.write(node.right))
-            word = "and" if operator == "&&" else "or"
-            return Text(f"({left.text} {word} {right.text})", bool, left.may_raise or right.may_raise)
-        left, right = self.write(node.left), self.write(node.right)
-        raises = left.may_raise or right.may_raise
-        if operator in ("==", "!="):
-            return self._equality(node, left, right, raises=raises)
-        if operator == "in":
-            return Text(f"_member({left.text}, {right.text})", bool, may_raise=True)
-        if operator in _ORDER:
-            if (left.kind in _NUMBERS and right.kind in _NUMBERS) or (left.kind is str and right.kind is str):
-                return Text(f"({left.text} {operator} {right.text})", bool, raises)
-            return Text(_ORDER[operator].format(left.text, right.text), bool, may_raise=True)
-        return self._arithmetic(operator, left, right, raises=raises)
-
-    def _arithmetic(self, operator: str, left: Text, right: Text, *, raises: bool) -> Text:
-        both = left.kind in _NUMBERS and right.kind in _NUMBERS
-        kind: type | None = (int if left.kind is int and right.kind is int else float) if both else None
-        if operator == "*" and kind is int:
-            text = f"(_p if -_BIG < (_p := {left.text} * {right.text}) < _BIG else _whole(_p))"
-            return Text(text, int, raises)
-        if operator in "+-*" and both:
-            # An integer may be too large to become a float beside one.
-            return Text(f"({left.text} {operator} {right.text})", kind, raises or left.kind is not right.kind)
-        if operator == "+" and left.kind is str and right.kind is str:
-            return Text(f"_joined({left.text}, {right.text})", str, raises)
-        if operator == "+" and str in (left.kind, right.kind):
-            kind = str
-        if operator in "/%" and kind is int and right.text.isdigit() and int(right.text):
-            # Toward zero and downwards agree where nothing is negative.
-            call = f"{_CALLS[operator]}(_q, {right.text})"
-            python = "//" if operator == "/" else "%"
-            return Text(f"(_q {python} {right.text} if (_q := {left.text}) >= 0 else {call})", int, raises)
-        return Text(f"{_CALLS[operator]}({left.text}, {right.text})", kind, may_raise=True)
-
-    def _equality(self, node: Binary, left: Text, right: Text, *, raises: bool) -> Text:
-        negate = "not " if node.operator == "!=" else ""
-        if left.kind is not None and right.kind is not None and left.kind is not right.kind:
-            return Text(f"({negate}({left.text}, {right.text}, False)[2])", bool, raises)
-        kind = left.kind or right.kind
-        if left.kind is right.kind and kind in ATOMS:
-            zero = self._divides(node)
-            if zero is not None:
-                return Text(f"({zero} {node.operator} 0)", bool, may_raise=True)
-            sign = {"==": "is", "!=": "is not"}[node.operator] if kind is Symbol else node.operator
-            return Text(f"({left.text} {sign} {right.text})", bool, raises)
-        if kind in (Symbol, str):
-            # Nothing else in Python equals a symbol or a string, so the other side's type needs no look.
-            return Text(f"({left.text} {node.operator} {right.text})", bool, raises)
-        return Text(f"({negate}_equal({left.text}, {right.text}))", bool, raises)
+        zero = self._divides(node)
+        if zero is not None:
+            return Text(f"({zero} {node.operator} 0)", bool, may_raise=True)
+        return _applied(OPERATORS[node.operator], self.write(node.left), self.write(node.right))
 
     def _divides(self, node: Binary) -> str | None:
         """Give Python's own `a % b` for `a % b == 0` on integers: there the sign of the rest does not matter."""
         left, right = node.left, node.right
-        if not (isinstance(right, Literal) and type(right.value) is int and right.value == 0):
+        if node.operator not in ("==", "!=") or not isinstance(left, Binary) or left.operator != "%":
             return None
-        if isinstance(left, Binary) and left.operator == "%":
+        if isinstance(right, Literal) and type(right.value) is int and right.value == 0:
             dividend, divisor = self.write(left.left), self.write(left.right)
             if dividend.kind is int and divisor.kind is int:
                 return f"{dividend.text} % {divisor.text}"
@@ -211,6 +152,28 @@ class ExpressionWriter:
             message = f"`{node.function}` is asynchronous, so a condition cannot call it"
             raise Misuse("H303", message, span=span, hint="call it in the product and decide on its result")
         return Text(f"(await _answer({name}, {arguments}))", None, may_raise=True)
+
+
+def _applied(operator: Operator, left: Text, right: Text | None = None) -> Text:
+    """Give the expression of an operator; one before an operand has no right one."""
+    if operator.needs is BOOLEANS:
+        left = truth_of(left)
+        right = right and truth_of(right)
+    other = right or left
+    for typed in operator.typed:
+        if typed.fits(left.kind, other.kind) and not (typed.by_number and not _is_positive(other)):
+            raises = typed.may_raise or left.may_raise or other.may_raise
+            return Text(typed.text.format(left.text, other.text), typed.kind, raises)
+    raise AssertionError(operator)
+
+
+def truth_of(value: Text) -> Text:
+    """Give an expression that is a boolean, or raises."""
+    return value if value.kind is bool else Text(f"_truth({value.text})", bool, may_raise=True)
+
+
+def _is_positive(value: Text) -> bool:
+    return value.text.isdigit() and bool(int(value.text))
 
 
 def _copy_text(item: str) -> str:

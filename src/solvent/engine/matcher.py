@@ -20,6 +20,7 @@ from solvent.engine.builder import Builder, may_be_rule
 from solvent.engine.expressions import Text, names_in
 from solvent.engine.onward import Onward
 from solvent.engine.taking import Taker
+from solvent.lang.operators import OPERATORS
 from solvent.lang.syntax import (
     Binary,
     Expression,
@@ -206,16 +207,10 @@ class Matcher(Taker):
         if isinstance(side, Name) and side.text == name and self.ready(other):
             text = self.writer.write(other)
             return None if text.may_raise else text
-        if not isinstance(side, Binary) or side.operator not in ("+", "-") or self.plan.kind(name) is not int:
+        if not isinstance(side, Binary) or self.plan.kind(name) is not int:
             return None
-        if isinstance(side.left, Name) and side.left.text == name:
-            turned = Binary("-" if side.operator == "+" else "+", other, side.right)
-        elif isinstance(side.right, Name) and side.right.text == name:
-            known = side.left
-            turned = Binary("-", other, known) if side.operator == "+" else Binary("-", known, other)
-        else:
-            return None
-        if name in names_in(turned) or not self.ready(turned):
+        turned = _turned(side, other, name)
+        if turned is None or name in names_in(turned) or not self.ready(turned):
             return None
         text = self.writer.write(turned)
         return text if text.kind is int and not text.may_raise else None
@@ -357,6 +352,19 @@ class Matcher(Taker):
         self.code.line(f"{row} = {store}.same({value})")
         self.code.line(f"if not {row}: {self.fail}")
         return self._scan(row)
+
+
+def _turned(side: Binary, other: Expression, name: str) -> Binary | None:
+    """Give the value of a variable that is an operand of `side`, which is to equal `other`."""
+    solved = OPERATORS[side.operator].solved
+    if solved is None:
+        return None
+    for form, unknown, known in zip(solved, (side.left, side.right), (side.right, side.left), strict=True):
+        if isinstance(unknown, Name) and unknown.text == name:
+            nodes = {"result": other, "known": known}
+            left, operator, right = form.split()
+            return Binary(operator, nodes[left], nodes[right])
+    return None
 
 
 def _may_meet(one: Pattern, other: Pattern) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.engine.expressions import conjuncts, names_in
 from solvent.lang.molecule import ATOMS, List, Symbol
+from solvent.lang.operators import NUMBERS, OPERATORS, ORDERED
 from solvent.lang.rule import KINDS, Rule
 from solvent.lang.solution import Solution
 from solvent.lang.syntax import (
@@ -42,8 +43,6 @@ from solvent.lang.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ORDERED = frozenset({int, float, str})
-_NUMBERS = frozenset({int, float})
 _HEADS = (Symbol, str, int)
 
 
@@ -170,10 +169,10 @@ class Plan:
     def _infer_kinds(self) -> None:
         """Narrow variables by what the condition needs of them: it is false for all other types."""
         for part in self.conjuncts:
-            if isinstance(part, Binary) and part.operator in ("<", ">", "<=", ">="):
+            if isinstance(part, Binary) and OPERATORS[part.operator].needs is ORDERED:
                 numbers = any(self._is_number(side) for side in (part.left, part.right))
                 for side in (part.left, part.right):
-                    self._narrow(side, _NUMBERS if numbers else _ORDERED)
+                    self._narrow(side, NUMBERS if numbers else ORDERED)
             elif isinstance(part, Binary) and part.operator in ("==", "!="):
                 self._narrow(part.left, None)
                 self._narrow(part.right, None)
@@ -181,18 +180,18 @@ class Plan:
     def _is_number(self, node: Expression) -> bool:
         if isinstance(node, Name):
             kinds = self.kinds.get(node.text)
-            return kinds is not None and kinds <= _NUMBERS
+            return kinds is not None and kinds <= NUMBERS
         if isinstance(node, Literal):
-            return type(node.value) in _NUMBERS
-        return isinstance(node, Binary) and node.operator in "-*/%"
+            return type(node.value) in NUMBERS
+        return isinstance(node, Binary) and OPERATORS[node.operator].needs is NUMBERS
 
     def _narrow(self, node: Expression, kinds: frozenset[type] | None) -> None:
         if isinstance(node, Name):
             if kinds is not None and node.text in self.element_of and node.text not in self.rest_sites:
                 self._restrict(node.text, kinds)
-        elif isinstance(node, Binary) and node.operator in ("-", "*", "/", "%"):
-            self._narrow(node.left, _NUMBERS)
-            self._narrow(node.right, _NUMBERS)
+        elif isinstance(node, Binary) and OPERATORS[node.operator].needs is NUMBERS:
+            self._narrow(node.left, NUMBERS)
+            self._narrow(node.right, NUMBERS)
 
     # --- What a reaction leaves.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.engine.expressions import ExpressionWriter, Text, names_in
+from solvent.engine.expressions import ExpressionWriter, Text, names_in, truth_of
 from solvent.engine.names import outer_text, rest_text
 from solvent.lang.molecule import ATOMS, Symbol
 from solvent.lang.syntax import (
@@ -192,15 +192,14 @@ class Taker:
 
     def test(self, test: Expression) -> None:
         """Write one part of the condition."""
-        text = self.writer.write(test)
-        truth = text.text if text.kind is bool else f"_truth({text.text})"
-        if text.may_raise or text.kind is not bool:
+        text = truth_of(self.writer.write(test))
+        if text.may_raise:
             self.code.open("try:")
-            self.code.line(f"if not {truth}: {self.fail}", test)
+            self.code.line(f"if not {text.text}: {self.fail}", test)
             self.code.close()
             self.code.line(f"except _ERRORS: {self.fail}")
         else:
-            self.code.line(f"if not {truth}: {self.fail}")
+            self.code.line(f"if not {text.text}: {self.fail}")
 
     def _variable(self, node: Name) -> Text:
         name = node.text

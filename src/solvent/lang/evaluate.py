@@ -9,20 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from solvent.errors import ProgramError, TooLarge, exception_text
-from solvent.lang.molecule import Endless, List, Molecule, copied, equal
-from solvent.lang.operators import (
-    Incomputable,
-    add,
-    divide,
-    less,
-    less_equal,
-    member,
-    multiply,
-    negate,
-    remainder,
-    subtract,
-    truth,
-)
+from solvent.lang.molecule import Endless, List, Molecule, copied
+from solvent.lang.operators import OPERATORS, PREFIXES, Incomputable, truth
 from solvent.lang.rule import Rule, closed_rule
 from solvent.lang.solution import Solution
 from solvent.lang.syntax import (
@@ -46,13 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from solvent.lang.functions import Functions
-
-
-_OPERATORS: dict[str, Callable[[Molecule, Molecule], Molecule]] = {
-    "+": add, "-": subtract, "*": multiply, "/": divide, "%": remainder, "in": member, "==": equal,
-    "!=": lambda left, right: not equal(left, right), "<": less, "<=": less_equal,
-    ">": lambda left, right: less(right, left), ">=": lambda left, right: less_equal(right, left),
-}  # fmt: skip
 
 
 class Spread(list[Any]):
@@ -83,15 +64,12 @@ def evaluate(
         case ListNode():
             return List(_arguments(map(value_of, node.items)))
         case Unary():
-            value = value_of(node.operand)
-            return negate(value) if node.operator == "-" else not truth(value)
+            return PREFIXES[node.operator].compute(value_of(node.operand))
         case Binary():
-            left = value_of(node.left)
-            if node.operator in ("&&", "||"):
-                if truth(left) is (node.operator == "||"):
-                    return left
-                return truth(value_of(node.right))
-            return _OPERATORS[node.operator](left, value_of(node.right))
+            operator, left = OPERATORS[node.operator], value_of(node.left)
+            if operator.decided_by is not None and truth(left) is operator.decided_by:
+                return left
+            return operator.compute(left, value_of(node.right))
         case Call():
             function = functions.find(node.function)
             assert function is not None, f"{node.function} passed the check of names"

@@ -20,7 +20,7 @@ has a line of its own. One empty line between two molecules or lets stays. A com
 one again; any other stands on a line of its own before what it preceded. The text is written once, in its
 order, so a comment is written at the first place after it where a line may end.
 
-`FlatPrinter` writes a tree on one line, `Pen` writes lines and comments, and `_Layout` decides where lines break.
+`TreePrinter` writes a tree on one line, `Pen` writes lines and comments, and `_Layout` decides where lines break.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from solvent.lang import syntax
-from solvent.lang.printer import TreePrinter, print_pattern
+from solvent.lang.operators import OPERATORS, SUM
+from solvent.lang.printer import TreePrinter, is_bare, print_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,79 +43,12 @@ _STEP = 2
 _CLOSERS = " \t,;>)⟩"
 _MAX_SHARED = 40
 """The longest molecule that shares its line with others."""
-_SUM = 5
+_COLON = " : "
 
 
 def format_program(program: syntax.ProgramNode, source: Source) -> str:
     """Return a program's text in the common layout."""
     return _Layout(program, source).text()
-
-
-class FlatPrinter(TreePrinter):
-    """Writes trees on one line."""
-
-    def part(self, node: syntax.Expression) -> str:
-        """Write a part of a tuple."""
-        return self.expression(node, _SUM)
-
-    def _tuple(self, node: syntax.TupleNode) -> str:
-        return " : ".join(self.expression(part, _SUM) for part in node.parts)
-
-    def expression(self, node: syntax.Expression, least: int) -> str:
-        """Write an expression; the last rule of a solution needs no parentheses."""
-        if (
-            isinstance(node, syntax.SolutionNode)
-            and node.items
-            and isinstance(node.items[-1], syntax.RuleNode)
-            and is_bare(node.items[-1])
-        ):
-            return f"<{', '.join([*map(self.item, node.items[:-1]), self.rule(node.items[-1])])}>"
-        return super().expression(node, least)
-
-    def rule_parts(self, node: syntax.RuleNode) -> list[str]:
-        """Write a rule's clauses."""
-        patterns = ", ".join(map(flat_pattern, node.patterns))
-        product = self.items(node.product)
-        if node.is_inject:
-            parts = [f"inject {product}".rstrip()]
-            if patterns:
-                parts.append(f"with {patterns}")
-        else:
-            parts = [f"{'replace-one' if node.one_shot else 'replace'} {patterns}", f"by {product}".rstrip()]
-        if node.condition is not None:
-            parts.append(f"if {self.expression(node.condition, 1)}")
-        return parts
-
-
-def flat_pattern(pattern: syntax.Pattern) -> str:
-    """Write a pattern on one line."""
-    match pattern:
-        case syntax.TuplePattern():
-            return " : ".join(
-                f"({flat_pattern(part)})" if isinstance(part, syntax.TuplePattern) else flat_pattern(part)
-                for part in pattern.parts
-            )
-        case syntax.ListPattern():
-            items = ", ".join(map(flat_pattern, pattern.items))
-            alone = len(pattern.items) == 1 and not isinstance(pattern.items[0], syntax.RestPattern)
-            return f"list({items})" if alone else f"({items})"
-        case syntax.SolutionPattern():
-            return f"<{', '.join(map(flat_pattern, pattern.items))}>"
-    return print_pattern(pattern)
-
-
-def is_bare(rule: syntax.RuleNode) -> bool:
-    """Return whether a rule at the end of a solution needs no parentheses: it compares nothing by `<` or `>`."""
-    return rule.name is None and not _compares(rule.condition)
-
-
-def _compares(node: syntax.Expression | None) -> bool:
-    match node:
-        case syntax.Binary():
-            return node.operator in ("<", ">") or _compares(node.left) or _compares(node.right)
-        case syntax.Unary():
-            return _compares(node.operand)
-    return False
 
 
 class Pen:
@@ -259,7 +193,7 @@ class _Layout:
     def __init__(self, program: syntax.ProgramNode, source: Source) -> None:
         self.program = program
         self.source = source
-        self.flat = FlatPrinter()
+        self.flat = TreePrinter(as_written=True)
         self.pen = Pen(source.text, program)
 
     def text(self) -> str:
@@ -314,7 +248,7 @@ class _Layout:
             self._node(item)
 
     def _flat(self, node: syntax.Expression | syntax.Pattern) -> str:
-        return flat_pattern(node) if _is_pattern(node) else self.flat.item(node)  # type: ignore[arg-type]
+        return print_pattern(node, _COLON) if _is_pattern(node) else self.flat.item(node)  # type: ignore[arg-type]
 
     def _fits(self, node: syntax.Expression | syntax.Pattern, text: str, after: int = 1) -> bool:
         """Return whether a node fits on the current line: it was on one line before, and it is short enough."""
@@ -354,9 +288,9 @@ class _Layout:
 
     def _part(self, node: syntax.Expression | syntax.Pattern) -> str:
         if _is_pattern(node):
-            text = flat_pattern(node)  # type: ignore[arg-type]
+            text = print_pattern(node, _COLON)  # type: ignore[arg-type]
             return f"({text})" if isinstance(node, syntax.TuplePattern) else text
-        return self.flat.part(node)  # type: ignore[arg-type]
+        return self.flat.expression(node, SUM)  # type: ignore[arg-type]
 
     def _bracketed(
         self, opening: str, items: Sequence[syntax.Expression | syntax.Pattern], closing: str, end: int
@@ -378,7 +312,7 @@ class _Layout:
             self.pen.write("(")
         for at, part in enumerate(node.parts):
             if at:
-                self.pen.write(" : ")
+                self.pen.write(_COLON)
             self._node(part, is_part=True)
         if is_part:
             self.pen.write(")")
@@ -479,13 +413,13 @@ class _Layout:
         if pen.column + 3 + len(text) <= WIDTH or not isinstance(condition, syntax.Binary):
             pen.write(f"if {text}")
             return
-        operator = condition.operator if condition.operator in ("&&", "||") else ""
+        operator = condition.operator if OPERATORS[condition.operator].decided_by is not None else ""
         parts: list[syntax.Expression] = []
         left: syntax.Expression = condition
         while operator and isinstance(left, syntax.Binary) and left.operator == operator:
             parts.append(left.right)
             left = left.left
-        least = {"||": 1, "&&": 2}.get(operator, 1)
+        least = OPERATORS[operator].power if operator else 1
         pen.write(f"if {self.flat.expression(left, least)}")
         pen.indent()
         for part in reversed(parts):

@@ -9,12 +9,17 @@ from __future__ import annotations
 import re
 
 from solvent.errors import SyntaxProblem
+from solvent.lang.operators import BETWEEN, NOT_IN, SPELLINGS, WORDS
 from solvent.source import Source, Span
 
 FLOAT = r"(?:\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)(?:[dDfF]\b)?|\d+[dDfF]\b"
 INTEGER = r"\d+(?:[lL]\b)?"
 NAME = r"[^\W\d]\w*'*"
-MARK = r"::|==|!=|>=|<=|&&|\|\||[<>(),:=+\-*%!?.;^]|/(?!\*)|[⟨⟩≥≤≠∧∨¬∈∉∞]"
+_SIGNS = {"::", *"<>(),:=?.;^⟨⟩∞", NOT_IN, *SPELLINGS, *BETWEEN} - WORDS.keys() - {"/"}
+_IN_ORDER = sorted(_SIGNS, key=lambda sign: (-len(sign), sign))
+_LONG = "|".join(re.sub(r"[|*+?.^$]", r"\\\g<0>", sign) for sign in _IN_ORDER if len(sign) > 1)
+_SHORT = "".join(rf"\{sign}" if sign in "-^" else sign for sign in _IN_ORDER if len(sign) == 1)
+MARK = rf"{_LONG}|[{_SHORT}]|/(?!\*)"
 """Highlighters share these expressions, so that they cannot drift from the lexer."""
 LEXEME = re.compile(
     rf"""
@@ -29,15 +34,12 @@ LEXEME = re.compile(
     re.VERBOSE,
 )
 
-KEYWORDS = frozenset(
-    "let in replace replace-one one by if inject with and or not true false".split()  # noqa: SIM905
-)
 RULE_WORDS = frozenset({"replace", "replace-one", "one", "inject"})
 """The keywords that begin a rule."""
-_ASCII = {
-    "⟨": "<", "⟩": ">", "≥": ">=", "≤": "<=", "≠": "!=", "∧": "&&", "∨": "||", "¬": "!", "∞": "inf",
-    "and": "&&", "or": "||", "not": "not",
-}  # fmt: skip
+KEYWORDS = RULE_WORDS | {"let", "in", "by", "if", "with", "true", "false"} | WORDS.keys()
+OPERATOR_WORDS = frozenset({word for word, one in WORDS.items() if not one.is_enclosed})
+"""The keywords that are always operators; the `in` of a `let` is none."""
+_ASCII = {"⟨": "<", "⟩": ">", "∞": "inf", **{text: one.symbol for text, one in SPELLINGS.items()}}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "0": "\0"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 MAX_INTEGER_DIGITS = 100_000
@@ -89,8 +91,8 @@ def lexemes(source: Source) -> tuple[list[Lexeme], list[tuple[int, str]]]:
 
 def _word(word: str, start: int, end: int) -> Lexeme:
     if word in KEYWORDS:
-        mark = _ASCII.get(word)
-        return Lexeme("mark", mark, start, end) if mark else Lexeme("keyword", word, start, end)
+        is_operator = word in OPERATOR_WORDS
+        return Lexeme("mark", _ASCII[word], start, end) if is_operator else Lexeme("keyword", word, start, end)
     return Lexeme("symbol" if word[0].isupper() else "name", word, start, end)
 
 

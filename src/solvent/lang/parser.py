@@ -29,14 +29,11 @@ from solvent.lang import syntax
 from solvent.lang.builtin import BUILTIN, JAVA_CONSTANTS
 from solvent.lang.lexer import RULE_WORDS, Lexeme, float_value, integer_value, lexemes, string_value
 from solvent.lang.molecule import Symbol
+from solvent.lang.operators import BETWEEN, COMPARISON, NOT_IN, OPERATORS, PREFIXES, SUM
 from solvent.lang.rule import KINDS
 from solvent.source import Source, Span
 
-_POWER = {
-    "||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, ">": 4, "<=": 4, ">=": 4, "=": 4, "in": 4, "∈": 4, "∉": 4,
-    "+": 5, "-": 5, "*": 6, "/": 6, "%": 6,
-}  # fmt: skip
-_NOT, _COMPARISON, _SUM, _SIGN = 3, 4, 5, 7
+_POWER = {**{text: one.power for text, one in BETWEEN.items()}, NOT_IN: OPERATORS["in"].power}
 _PRODUCT_ENDS = frozenset({"if", "in", "with", ")", ">", "", ";"})
 MAX_CHAIN = 500
 """The most operators in a row without parentheses."""
@@ -412,20 +409,20 @@ class Parser(PatternReader):
             if self.next.text == "inf":
                 self.take()
                 return syntax.Multiplet(found, None, start=lexeme.start, end=self.before)
-            count = self._operators(self._operand(), _SUM)
+            count = self._operators(self._operand(), SUM)
             found = syntax.Multiplet(found, count, start=lexeme.start, end=self.before)
         return found
 
     def _tuple(self) -> syntax.Expression:
         start = self.next.start
-        left = self._operators(self._operand(), _SUM)
+        left = self._operators(self._operand(), SUM)
         if self.next.text != ":" or self.next.kind != "mark":
             return left if self._comparison_is_closed() else self._operators(left, 1)
         parts = [left]
         while self.next.text == ":" and self.next.kind == "mark":
             self.take()
-            parts.append(self._operators(self._operand(), _SUM))
-        if not self._in_solution and _POWER.get(self.next.text, 9) <= _COMPARISON and self.next.text not in ("=", "in"):
+            parts.append(self._operators(self._operand(), SUM))
+        if not self._in_solution and _POWER.get(self.next.text, SUM) < SUM and self.next.text not in ("=", "in"):
             self.fail("H108", "a comparison inside a tuple needs parentheses", hint="write `a : (b > c)`")
         return syntax.TupleNode(parts, start=start, end=self.before)
 
@@ -518,9 +515,9 @@ class Parser(PatternReader):
         while True:
             lexeme = self.next
             word = lexeme.text
-            if word == "not" and self.peek().text == "in" and least <= _COMPARISON and not self._in_let:
+            if word == "not" and self.peek().text == "in" and least <= COMPARISON and not self._in_let:
                 self.take()
-                word = "∉"
+                word = NOT_IN
             power = _POWER.get(word, 0) if lexeme.kind in ("mark", "keyword") else 0
             if power < least or (word == "in" and self._in_let) or (self._in_solution and word in ("<", ">")):
                 return left
@@ -543,11 +540,10 @@ class Parser(PatternReader):
         return self._begins_operand(after) or after.text in ("<", "true", "false", "not")
 
     def _binary(self, operator: str, left: syntax.Expression, right: syntax.Expression) -> syntax.Expression:
-        if operator == "∉":
+        if operator == NOT_IN:
             inside = syntax.Binary("in", left, right, start=left.start, end=right.end)
             return syntax.Unary("!", inside, start=left.start, end=right.end)
-        operator = {"=": "==", "∈": "in"}.get(operator, operator)
-        return syntax.Binary(operator, left, right, start=left.start, end=right.end)
+        return syntax.Binary(BETWEEN[operator].symbol, left, right, start=left.start, end=right.end)
 
     def _operand(self) -> syntax.Expression:
         lexeme = self.next
@@ -600,22 +596,21 @@ class Parser(PatternReader):
             return self._solution()
         if mark == "(":
             return self._parentheses()
-        if mark in ("-", "!", "not"):
+        if mark in PREFIXES:
             return self._signed(mark, lexeme)
         if mark == "?":
             self.fail("H113", "`?` belongs to a pattern", hint="in a product the rest is written without it: `w`")
         self.fail_expected("a molecule")
 
     def _signed(self, mark: str, lexeme: Lexeme) -> syntax.Expression:
-        # `!x == y` is `(!x) == y` as in the 2009 compiler; `not x == y` is `not (x == y)` as in Python.
         self.deeper()
         self.take()
-        operand = self._operators(self._operand(), _NOT + 1 if mark == "not" else _SIGN)
+        operand = self._operators(self._operand(), PREFIXES[mark].power + 1)
         self.shallower()
         if mark == "-" and isinstance(operand, syntax.Literal) and type(operand.value) in (int, float):
             spelling = operand.spelling and f"-{operand.spelling}"
             return syntax.Literal(-operand.value, spelling=spelling, start=lexeme.start, end=operand.end)
-        return syntax.Unary("-" if mark == "-" else "!", operand, start=lexeme.start, end=operand.end)
+        return syntax.Unary(PREFIXES[mark].same_as or mark, operand, start=lexeme.start, end=operand.end)
 
     def _solution(self) -> syntax.SolutionNode:
         self.deeper()

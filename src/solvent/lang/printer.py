@@ -1,8 +1,9 @@
 """Trees and molecules to HOCL text.
 
 Everything printed reads back as the same. A rule stands in parentheses wherever a comma could follow it; a comparison
-where `<` and `>` would be taken for brackets. Text is written on one line; `layout` breaks what is too long. Rules as
-molecules are printed by name; `hocl.program_file` writes the lets that the names need.
+where `<` and `>` would be taken for brackets. Text is written on one line, either as molecules are printed or as people
+write programs; `layout` breaks what is too long. Rules as molecules are printed by name; `hocl.program_file` writes the
+lets that the names need.
 
 A rule is known here by its attribute `is_rule`, not by its class: rules compare by their text, so `rule` imports this
 module.
@@ -28,13 +29,11 @@ from solvent.lang.molecule import (
     has_solution,
     order_key,
 )
-from solvent.lang.operators import bounded, print_integer
+from solvent.lang.operators import OPERATORS, PREFIX, SUM, bounded, print_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_POWER = {"||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, ">": 4, "<=": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
-_SUM = 5
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0xD800, 0xE000))
 _ESCAPES = str.maketrans({**{chr(one): f"\\u{one:04x}" for one in _CONTROLS}, **_ESCAPED})
@@ -176,9 +175,21 @@ class _Named(NamedTuple):
 
 
 class TreePrinter:
-    """Writes trees on one line; the names that a rule captured are replaced by their values."""
+    """Writes trees on one line; the names that a rule captured are replaced by their values.
 
-    def __init__(self, rule: Molecule | None = None, known: dict[str, syntax.RuleNode] | None = None) -> None:
+    `as_written`: with spaces around the colons of a tuple, and no parentheses around the last rule of a solution that
+    needs none.
+    """
+
+    def __init__(
+        self,
+        rule: Molecule | None = None,
+        known: dict[str, syntax.RuleNode] | None = None,
+        *,
+        as_written: bool = False,
+    ) -> None:
+        self._as_written = as_written
+        self._colon = " : " if as_written else ":"
         self.values: dict[str, str] = {}
         # The names that stand for tuples: as a part of something else these need parentheses.
         self._tuples: set[str] = set()
@@ -222,7 +233,7 @@ class TreePrinter:
         hidden = _bound_names(node.patterns)
         self.rules = {name: rule for name, rule in {**outer, **node.rules}.items() if name not in hidden}
         self.values = {name: text for name, text in values.items() if name not in hidden}
-        patterns = ", ".join(map(print_pattern, node.patterns))
+        patterns = ", ".join([print_pattern(one, self._colon) for one in node.patterns])
         product = self.items(node.product)
         if node.is_inject:
             parts = [f"inject {product}".rstrip()]
@@ -243,19 +254,19 @@ class TreePrinter:
     def item(self, node: syntax.Expression) -> str:
         """Write one molecule of a solution or a product."""
         if isinstance(node, syntax.RuleNode | syntax.LetNode):
-            return self.expression(node, _SUM)
+            return self.expression(node, SUM)
         if isinstance(node, syntax.Multiplet):
-            count = "inf" if node.count is None else self.expression(node.count, _SUM)
-            item = self.expression(node.item, _SUM)
+            count = "inf" if node.count is None else self.expression(node.count, SUM)
+            item = self.expression(node.item, SUM)
             return f"{item}^{count}"
         if isinstance(node, syntax.TupleNode):
             return self._tuple(node)
         if isinstance(node, syntax.Name):
             return self._name(node)
-        return self.expression(node, _SUM)
+        return self.expression(node, SUM)
 
     def _tuple(self, node: syntax.TupleNode) -> str:
-        return ":".join(self.expression(part, _SUM) for part in node.parts)
+        return self._colon.join([self.expression(part, SUM) for part in node.parts])
 
     def expression(self, node: syntax.Expression, least: int) -> str:
         """Write an expression that must bind at least as tightly as `least`."""
@@ -272,9 +283,9 @@ class TreePrinter:
                     return f"list({self.items(node.items)})"
                 return f"({self.items(node.items)})"
             case syntax.SolutionNode():
-                return f"<{self.items(node.items)}>"
+                return self._solution(node)
             case syntax.Unary():
-                operand = self.expression(node.operand, 7)
+                operand = self.expression(node.operand, PREFIX)
                 return f"{node.operator}{operand}"
             case syntax.Binary():
                 return self._binary(node, least)
@@ -286,6 +297,12 @@ class TreePrinter:
                 return f"({self.let(node)})"
             case syntax.Multiplet():
                 return f"({self.item(node)})"
+
+    def _solution(self, node: syntax.SolutionNode) -> str:
+        last = node.items[-1] if node.items else None
+        if self._as_written and isinstance(last, syntax.RuleNode) and is_bare(last):
+            return f"<{', '.join([*map(self.item, node.items[:-1]), self.rule(last)])}>"
+        return f"<{self.items(node.items)}>"
 
     def let(self, node: syntax.LetNode) -> str:
         """Write lets and the molecules after them, without parentheses."""
@@ -314,18 +331,15 @@ class TreePrinter:
         return node.text
 
     def _binary(self, node: syntax.Binary, least: int) -> str:
-        if node.operator == "in":
-            # Bare, the `in` of a let would be taken for it.
-            return f"({self.expression(node.left, _SUM)} in {self.expression(node.right, _SUM)})"
-        power = _POWER[node.operator]
-        text = f"{self.expression(node.left, power)} {node.operator} {self.expression(node.right, power + 1)}"
-        return f"({text})" if power < least else text
+        symbol, power, *_ = operator = OPERATORS[node.operator]
+        text = f"{self.expression(node.left, power)} {symbol} {self.expression(node.right, power + 1)}"
+        return f"({text})" if power < least or operator.is_enclosed else text
 
     def _call(self, node: syntax.Call) -> str:
         if not node.method:
             return f"{node.function}({self.items(node.arguments)})"
         receiver = node.arguments[0]
-        text = self.expression(receiver, 8)
+        text = self.expression(receiver, PREFIX + 1)
         # Bare, `Math.abs(x)` is a function of Java and no method of the symbol.
         is_java = text == "Math" or f"{text}.{node.function}" in BUILTIN
         if (
@@ -337,8 +351,8 @@ class TreePrinter:
         return f"{text}.{node.function}({self.items(node.arguments[1:])})"
 
 
-def print_pattern(pattern: syntax.Pattern) -> str:
-    """Write a pattern."""
+def print_pattern(pattern: syntax.Pattern, colon: str = ":") -> str:
+    """Write a pattern, with `colon` between the parts of its tuples."""
     match pattern:
         case syntax.VariablePattern():
             return pattern.name if pattern.kind is None else f"{pattern.name}::{pattern.kind}"
@@ -349,17 +363,33 @@ def print_pattern(pattern: syntax.Pattern) -> str:
         case syntax.RulePattern():
             return f"{pattern.rule} = {pattern.name}"
         case syntax.TuplePattern():
-            parts = map(print_pattern, pattern.parts)
-            return ":".join(
-                f"({text})" if isinstance(part, syntax.TuplePattern) else text
-                for part, text in zip(pattern.parts, parts, strict=True)
+            parts = [print_pattern(part, colon) for part in pattern.parts]
+            return colon.join(
+                [
+                    f"({text})" if isinstance(part, syntax.TuplePattern) else text
+                    for part, text in zip(pattern.parts, parts, strict=True)
+                ]
             )
         case syntax.ListPattern():
-            items = ", ".join(map(print_pattern, pattern.items))
+            items = ", ".join([print_pattern(item, colon) for item in pattern.items])
             alone = len(pattern.items) == 1 and not isinstance(pattern.items[0], syntax.RestPattern)
             return f"list({items})" if alone else f"({items})"
         case syntax.SolutionPattern():
-            return f"<{', '.join(map(print_pattern, pattern.items))}>"
+            return f"<{', '.join([print_pattern(item, colon) for item in pattern.items])}>"
+
+
+def is_bare(rule: syntax.RuleNode) -> bool:
+    """Return whether a rule at the end of a solution needs no parentheses: it compares nothing by `<` or `>`."""
+    return rule.name is None and not _compares(rule.condition)
+
+
+def _compares(node: syntax.Expression | None) -> bool:
+    match node:
+        case syntax.Binary():
+            return node.operator in ("<", ">") or _compares(node.left) or _compares(node.right)
+        case syntax.Unary():
+            return _compares(node.operand)
+    return False
 
 
 def _bound_names(patterns: list[syntax.Pattern]) -> set[str]:

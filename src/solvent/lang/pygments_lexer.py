@@ -16,7 +16,7 @@ from pygments import token
 from pygments.lexer import Lexer
 
 from solvent.lang.builtin import BUILTIN
-from solvent.lang.lexer import KEYWORDS, LEXEME, RULE_WORDS
+from solvent.lang.lexer import KEYWORDS, LEXEME, OPERATOR_WORDS, RULE_WORDS
 from solvent.lang.rule import KINDS
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Classified: TypeAlias = tuple[int, _TokenType, str]
 
 CONSTANTS = frozenset({"true", "false"})
-OPERATOR_WORDS = frozenset({"and", "or", "not"})
 HEADER_WORDS = frozenset({"package", "import"})
 PUNCTUATION = frozenset("<>⟨⟩(),:;.")
 ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|.)"

@@ -9,10 +9,13 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from solvent.lang.lexer import KEYWORDS
+from solvent.lang.operators import OPERATORS, PREFIXES
+from solvent.lang.operators import WORDS as OPERATOR_WORDS
 from solvent.lang.rule import KINDS
 from solvent.lang.syntax import RulePattern, VariablePattern
 
 if TYPE_CHECKING:
+    from solvent.lang.operators import Operator
     from solvent.lsp.document import Document
     from solvent.lsp.occurrences import Definition
 
@@ -93,10 +96,20 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
 }
 """By name: how a built-in function is called, and what it returns."""
 
+
+def _describe_operator(word: str, operator: Operator) -> tuple[str, str]:
+    """Return how an operator is written by a word, and what it computes."""
+    same = PREFIXES.get(operator.same_as, operator)
+    others = [one for one in (same.symbol, *same.spellings) if one != word]
+    also = f"; also {' and '.join(f'`{one}`' for one in others)}" if others else ""
+    return operator.form.replace(operator.symbol, word), f"{operator.doc.removesuffix('.')}{also}."
+
+
 WORDS = {
+    **{word: _describe_operator(word, one) for word, one in OPERATOR_WORDS.items()},
+    "in": ("x in l", f"Ends a `let`; between two values: {OPERATORS['in'].doc[:1].lower()}{OPERATORS['in'].doc[1:]}"),
     "let": ("let NAME = RULE in", "Names a rule for the molecules after `in`."),
     "rec": ("let rec NAME = RULE in", "Names a rule that may name itself in its product."),
-    "in": ("x in l", "Ends a `let`; between two values: whether the first is in a list, a solution or a string."),
     "replace": ("replace PATTERNS by MOLECULES if CONDITION", "A rule that reacts again and again."),
     "replace-one": ("replace-one PATTERNS by MOLECULES if CONDITION", "A rule that reacts once, and is gone then."),
     "one": ("one PATTERNS by MOLECULES if CONDITION", "The same as `replace-one`."),
@@ -104,9 +117,6 @@ WORDS = {
     "if": ("if CONDITION", "The molecules react only if this holds for them."),
     "inject": ("inject MOLECULES with PATTERNS if CONDITION", "Adds molecules, once, and takes nothing."),
     "with": ("inject MOLECULES with PATTERNS", "What must be there, and stays."),
-    "and": ("a and b", "Whether both hold; also `&&` and `∧`."),
-    "or": ("a or b", "Whether one of them holds; also `||` and `∨`."),
-    "not": ("not a", "Whether it does not hold; also `!` and `¬`."),
     "true": ("true", "The boolean that holds."),
     "false": ("false", "The boolean that does not hold."),
 }

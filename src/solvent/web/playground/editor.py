@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from solvent.lang.builtin import BUILTIN
-from solvent.lang.lexer import KEYWORDS, LEXEME, RULE_WORDS
-from solvent.lang.pygments_lexer import CONSTANTS, ESCAPE, HEADER_WORDS, OPERATOR_WORDS, PUNCTUATION
+from solvent.lang.lexer import KEYWORDS, LEXEME, OPERATOR_WORDS, RULE_WORDS
+from solvent.lang.pygments_lexer import CONSTANTS, ESCAPE, HEADER_WORDS, PUNCTUATION
 from solvent.lang.rule import KINDS
 
 _PACKED = Path(__file__).resolve().parents[2] / "examples"
