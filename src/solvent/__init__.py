@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from solvent.runs.inspection import check, explore, show
     from solvent.runs.report import RunFailed
     from solvent.services.current_call import call
+    from solvent.values.codecs import register_codec
     from solvent.workflows.formats.python.control_flow import (
         active_of,
         all_threads,
@@ -92,6 +93,7 @@ _HOMES = {
     "solvent.runs.inspection": "check explore show",
     "solvent.runs.report": "RunFailed",
     "solvent.services.current_call": "call",
+    "solvent.values.codecs": "register_codec",
     "solvent.workflows.formats.python.control_flow": (
         "active_of all_threads any_of cancels choose choose_some completes cross deferred each ends first_of joined_by "
         "locked milestone repeat section sends signal_value threads waits_for"
@@ -165,6 +167,7 @@ __all__ = [
     "locked",
     "milestone",
     "program",
+    "register_codec",
     "repeat",
     "resource",
     "ring",

@@ -339,15 +339,15 @@ def test_a_run_that_cannot_begin_leaves_no_record(folder: Path) -> None:
     assert solvent("status", *STORE, cwd=folder).out == "there are no runs\n"
 
 
-def test_answers_that_are_no_data_are_told(folder: Path) -> None:
-    """In one line; and nobody can replay what is not there."""
+def test_an_answer_that_is_no_data_fails_its_task(folder: Path) -> None:
+    """The error says what it is, and what to do; without a record it is handed on as it is."""
     go(folder)
     make(folder, FLOW.replace("third: {service: add", "third: {service: odd"))
     result = solvent("run", "flow.yaml", "--name", "r", *STORE, cwd=folder)
-    assert "1 answer not recorded: not data (third); if the run is resumed, these calls are repeated\n" in result.err
-    replay = solvent("replay", "r", *STORE, cwd=folder)
-    assert (replay.code, "error[R406]" in replay.err) == (1, True)
-    assert solvent("resume", "r", *STORE, cwd=folder).out == "third: <built-in function print>\n"
+    assert result.code == 1
+    assert "its result cannot be kept: a value of the type `builtins.builtin_function_or_method`" in result.err
+    assert "use `@service(pickle=True)`" in result.err
+    assert solvent("run", "flow.yaml", "--no-record", cwd=folder).out == "third: <built-in function print>\n"
 
 
 def test_a_damaged_record_is_named(folder: Path) -> None:

@@ -28,6 +28,7 @@ from solvent import (
     locked,
     milestone,
     program,
+    register_codec,
     repeat,
     resource,
     section,
@@ -378,6 +379,65 @@ def of_hocl(end: int = 4) -> int:
     return largest(count_up(end))
 
 
+class Scale:
+    """No data."""
+
+    def __init__(self, factor: int) -> None:
+        self._factor = factor
+
+    def of(self, number: int) -> int:
+        """Return a number times the factor."""
+        return self._factor * number
+
+
+class Distance:
+    """No data, but with a codec."""
+
+    def __init__(self, metres: int) -> None:
+        self._metres = metres
+
+    @property
+    def metres(self) -> int:
+        """How far it is."""
+        return self._metres
+
+
+register_codec(Distance, encode=lambda one: one.metres, decode=Distance)
+
+
+@service(pickle=True)
+def scale(factor: int) -> dict[str, Any]:
+    """Return something with a part that is no data."""
+    note()
+    return {"scale": Scale(factor), "factor": factor}
+
+
+@service
+def scaled(made: dict[str, Any], number: int) -> Distance:
+    """Take something with a part that is no data, and return what has a codec."""
+    note()
+    return Distance(made["scale"].of(number))
+
+
+@service
+def metres(distance: Distance) -> int:
+    """Take what has a codec."""
+    note()
+    return distance.metres
+
+
+def is_wide(made: dict[str, Any]) -> bool:
+    """Look into a part that is no data."""
+    return bool(made["scale"].of(1) > 10)
+
+
+@workflow
+def of_no_data(factor: int = 40) -> list[int]:
+    """Pass on what is no data, and judge it."""
+    made = attempt(scale(factor), otherwise=scale.named("narrow")(3), when=is_wide)
+    return metres.each(scaled.each([made, made], [1, 2]))
+
+
 @dataclass(frozen=True)
 class Row:
     """A feature: what it is called in the table, the workflow, what it returns, and how many alternatives apply."""
@@ -439,6 +499,7 @@ ROWS = (
         "the result is 12",
     ),
     Row("resources", of_resources, "Done"),
+    Row("[pickles, and codecs of users](values.md#what-cannot-be-kept)", of_no_data, [3, 6], 1),
 )
 
 __all__ = ["ROWS", "Row"]

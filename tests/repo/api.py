@@ -41,7 +41,7 @@ PAGES = [
         "solvent",
         "api.md",
         {
-            "Services and workflows": "service shell http program delay workflow attempt resource",
+            "Services and workflows": "service shell http program delay workflow attempt resource register_codec",
             "Running": "run run_async submit attach check explore show load_python call Workflow",
             "Lists": "each cross",
             "Start a step": "any_of first_of active_of joined_by all_threads signal_value waits_for milestone",

@@ -12,7 +12,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.render import complain, counted, write
+from solvent.cli.render import complain, write
 from solvent.cli.secrecy import VARIABLE, redacted, shown
 from solvent.errors import Misuse, RecordProblem, SolventError, StoreError
 from solvent.runs.store_address import NOWHERE, absolute, default_file, made_folder, open_existing
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 MAX_OPENING_SECONDS = 60.0
-_MAX_NAMES = 3
 _LOOKING = "status|logs|resume|replay|signal|cancel|timeline|agents list|run --attach"
 _COMMAND = re.compile(rf"`(solvent (?:{_LOOKING})\b(?![^`]* --store )[^`]*)`")
 """A command in a hint that does not name its store."""
@@ -200,17 +199,6 @@ def tell_how_to_resume(held: RecordedRun, options: Namespace) -> None:
         return
     how = f"solvent resume {held.record.run}{said_store(options)}"
     write("to continue it: ", (how, "bold"), to=sys.stderr)
-
-
-def tell_of_record(held: RecordedRun, run: Any, options: Namespace) -> None:
-    """Print which answers could not be recorded, and, if the run has not ended, how to resume it."""
-    names = list(run.unkept)
-    if names:
-        more = ", ..." if len(names) > _MAX_NAMES else ""
-        said = f"{counted(len(names), 'answer')} not recorded: not data ({', '.join(names[:_MAX_NAMES])}{more}); "
-        write(said + "if the run is resumed, these calls are repeated", to=sys.stderr)
-    if not held.record.has_ended:
-        tell_how_to_resume(held, options)
 
 
 def local_time(at: float) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.cli.interrupt import raise_if_interrupted
 from solvent.cli.live import view_for
 from solvent.cli.progress import Watch, prints_to_standard_error
-from solvent.cli.records import add_store_to_hint, begin_record, tell_how_to_resume, tell_of_record
+from solvent.cli.records import add_store_to_hint, begin_record, tell_how_to_resume
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.report import write_report, write_trace
 from solvent.cli.spans import tracing_for
@@ -183,8 +183,8 @@ def _execute(
             write_trace(workflow, report, began, options.wfformat)
     finally:
         _tell(workflow, report, options, held)
-        if held is not None and options.log_format != "json":
-            tell_of_record(held, run, options)
+        if held is not None and options.log_format != "json" and not held.record.has_ended:
+            tell_how_to_resume(held, options)
     return exit_code(report)
 
 

@@ -526,7 +526,8 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun
 
 def _continuing(url: str, plan: _Plan | None) -> dict[str, Any]:
     """Return what a `Run` needs to be resumed and updated."""
-    return {"resume": _resuming(url, plan), "workflow_for": _workflow_for_agents}
+    unpickles = plan is not None and plan.workflow.unpickles
+    return {"resume": _resuming(url, plan), "workflow_for": _workflow_for_agents, "unpickles": unpickles}
 
 
 def _workflow_for_agents(flow: Flow) -> Workflow:

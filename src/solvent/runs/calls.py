@@ -19,7 +19,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from solvent.runs.events import CallLost, CallStarted
-from solvent.services import Failure
+from solvent.services import Failure, function_codec
 from solvent.services.admission import Changed, limit_of
 from solvent.services.call import Call
 from solvent.services.code_hash import code_hash
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
 NO_MEMORY = "MemoryError: there is too little memory to record its result"
+WAYS_OUT = "return data or the path of a file, use `@service(pickle=True)`, or register a codec for the type"
 MAX_SECONDS_TO_LET_GO = 1.0
 _REFERENCES_HERE = 4
 DIGEST_BYTES = 16
@@ -307,8 +308,8 @@ class Room(Protocol):
 class Calls:
     """The open calls of one execution.
 
-    Without `room` calls wait until the host admits them. With `is_shared` other agents may take them over: results must
-    be data, and a call's attempts and losses count over all its lives.
+    Without `room` calls wait until the host admits them. With `is_shared` other agents may take them over: a call's
+    attempts and losses count over all its lives.
     """
 
     def __init__(
@@ -323,12 +324,6 @@ class Calls:
         self.out: dict[OpenCall, None] = {}
         self.waiting: dict[str, OpenCall] = {}
         self.ready: list[OpenCall | Again] = []
-        #: Answers that were no data and could not be kept, and why.
-        self.unkept: dict[str, str] = {}
-        #: One that is repeated, since the journal has its place but not its answer: nothing else happens meanwhile.
-        self.awaited: OpenCall | None = None
-        #: Those of them that have failed this time: not noted while what the past has may rest on their answers.
-        self.failed_again: list[Answer] = []
         #: Those that were planned since somebody has looked, if anybody looks.
         self.fresh: list[OpenCall] | None = None
         self.answers = answers
@@ -530,12 +525,6 @@ class Calls:
         self.ready.append(call)
         return True
 
-    def repeat(self, call: OpenCall) -> None:
-        """Make a call next whose answer was not kept."""
-        self.awaited = call
-        if self._announce(call):
-            self.ready.append(call)
-
     def _announce(self, call: OpenCall) -> bool:
         """Note that a call is about to be made; tell whether it is."""
         journal, key, policy = self._journal, call.key, call.policy
@@ -654,16 +643,12 @@ class Calls:
             self.end_room(answer.call, is_done=True)
             self._note_retry(answer)
             return None
-        if answer.call is self.awaited:
-            self.awaited = None
-            if answer.failure is not None:
-                self.failed_again.append(answer)
-            return answer
         call, value, failure, attempts = answer
         if self._is_shared:
             attempts += self._journal.attempts[call.key]
         self.end_room(call, is_done=failure is None or failure.kind != "CANCELLED")
-        is_same = attempts == answer.attempts
+        value, failure = pickled_parts(call.service, value, failure) if self._journal.is_kept else (value, failure)
+        is_same = attempts == answer.attempts and value is answer.value and failure is answer.failure
         failure = self.note(answer if is_same else Answer(call, value, failure, attempts))
         if failure is None:
             return answer if is_same else Answer(call, value, None, attempts)
@@ -694,27 +679,12 @@ class Calls:
         return failure
 
     def _note_value(self, call: OpenCall, attempts: int, value: Any) -> Failure | None:
-        """Note the value of an answer; return why it fails its call, where another machine must be able to have it."""
-        if self._is_shared:
-            passed = passable(value, self._journal.max_value_bytes)
-            if isinstance(passed, Failure):
-                return passed
-            self._journal.answered(call.key, attempts, passed, within=call.instance.within)
-            return None
-        try:
-            data = codec.pieces(value)
-        except codec.Unrecordable as error:
-            self._journal.discarded(call.key, attempts, within=call.instance.within)
-            self.unkept[call.key] = str(error)
-            return None
+        """Note the value of an answer; return why it fails its call, where it cannot be kept."""
+        data = keepable(value, self._journal.max_value_bytes)
+        if isinstance(data, Failure):
+            return data
         self._journal.answered(call.key, attempts, data, within=call.instance.within)
         return None
-
-    def note_failed_again(self) -> None:
-        """Note that calls which were repeated have failed: nothing that was noted rests on their answers."""
-        for answer in self.failed_again:
-            self.note(answer)
-        self.failed_again.clear()
 
     def _note_retry(self, again: Again) -> None:
         """Note that an attempt of a call failed, and that the next one is about to be made."""
@@ -808,12 +778,22 @@ def round_of(key: str, label: str) -> str:
     return key[len(label) :].partition("#")[2]
 
 
-def passable(value: Any, max_bytes: int) -> bytes | Pieces | Failure:
-    """Return a result as bytes, or why it fails its call: it cannot be passed to another machine."""
+def pickled_parts(service: Service | None, value: Any, failure: Failure | None) -> tuple[Any, Failure | None]:
+    """Return a result with pickles in place of what is no data, if its service asks for that; or why it fails."""
+    if failure is not None or service is None or not service.pickle:
+        return value, failure
+    try:
+        return codec.with_pickles(value, function_codec.encode), None
+    except codec.Unrecordable as error:
+        return None, Failure("FAILED", f"its result cannot be kept: {error}; {WAYS_OUT}")
+
+
+def keepable(value: Any, max_bytes: int) -> bytes | Pieces | Failure:
+    """Return a result as bytes, or why it fails its call: it cannot be kept."""
     try:
         data = codec.pieces(value)
     except codec.Unrecordable as error:
-        return Failure("FAILED", f"its result cannot be passed to another machine: {error}")
+        return Failure("FAILED", f"its result cannot be kept: {error}; {WAYS_OUT}")
     if len(data) > max_bytes:
         return Failure("FAILED", f"its result has {len(data):,} bytes, and the store takes at most {max_bytes:,}")
     return data
@@ -829,5 +809,5 @@ def _wait_until_let_go(value: Any) -> None:
 
 __all__ = [
     "NO_MEMORY", "Again", "Answer", "Answers", "CallMaker", "Calls", "NoCaller", "OpenCall", "Remote", "Room",
-    "SubworkflowBegan", "SubworkflowStopped", "passable",
+    "SubworkflowBegan", "SubworkflowStopped", "keepable", "pickled_parts",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from solvent.lang.operators import Incomputable, truth
 from solvent.lang.solution import Solution
 from solvent.services.failure import cause_of
 from solvent.services.python import function_of
+from solvent.values.classes import needs_restoring, restore
 from solvent.workflows.formats.yaml.writer import name_of_function
 from solvent.workflows.model import Service
 from solvent.workflows.rule_functions import value_of
@@ -39,7 +40,14 @@ _FUNCTIONS = Functions()
 class Judge:
     """Judges results for one run."""
 
-    def __init__(self, conditions: Mapping[str, str], predicates: Mapping[str, Callable[[Any], object]]) -> None:
+    def __init__(
+        self,
+        conditions: Mapping[str, str],
+        predicates: Mapping[str, Callable[[Any], object]],
+        *,
+        unpickles: bool = False,
+    ) -> None:
+        self._unpickles = unpickles
         self._conditions = {name: _condition(name, text) for name, text in conditions.items()}
         self._predicates = predicates
         # What predicates said of the result of a task that was taken in last, where they were asked beforehand.
@@ -71,7 +79,7 @@ class Judge:
 
     def _ask(self, name: str, value: Any) -> bool:
         try:
-            return bool(self._predicates[name](value))
+            return bool(self._predicates[name](_whole(value, unpickles=self._unpickles)))
         except BaseException as error:
             # A predicate is the user's and may raise anything; but Ctrl-C comes to the main thread, and only there.
             if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
@@ -88,6 +96,11 @@ class Judge:
         except (Incomputable, ArithmeticError) as error:
             self.troubles[name] = f"`{text}` cannot be computed: {error}"
             return True
+
+
+def _whole(value: Any, *, unpickles: bool) -> Any:
+    """Return a value as functions get it."""
+    return restore(value, unpickles=unpickles) if needs_restoring() else value
 
 
 def _condition(name: str, text: str) -> Expression:
@@ -120,7 +133,8 @@ def judge_of(workflow: Workflow, folder: Path | None) -> Judge:
     """Make the judge of a workflow's alternatives."""
     conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
     asked = [one for one in workflow.alternatives if one.predicate is not None]
-    return Judge(conditions, {one.name: predicate_of(one.name, one.predicate, folder) for one in asked})
+    predicates = {one.name: predicate_of(one.name, one.predicate, folder) for one in asked}
+    return Judge(conditions, predicates, unpickles=workflow.unpickles)
 
 
 def predicate_of(alternative: str, predicate: Any, folder: Path | None) -> Callable[[Any], object]:
@@ -147,6 +161,7 @@ class Chooser:
     """Chooses for one run."""
 
     def __init__(self, workflow: Workflow, folder: Path | None = None) -> None:
+        self._unpickles = workflow.unpickles
         self._conditions: dict[str, Expression] = {}
         self._predicates: dict[tuple[str, str], Callable[[Any], object]] = {}
         for task, key, test in tests_of(workflow):
@@ -183,7 +198,8 @@ class Chooser:
         """Tell whether a condition holds of a result."""
         try:
             if text.startswith("?"):
-                return bool(self._predicates[name, text[1:]](value_of(result)))
+                value = _whole(value_of(result), unpickles=self._unpickles)
+                return bool(self._predicates[name, text[1:]](value))
             condition = self._conditions.get(text) or self._condition(name, text)
             return truth(evaluate(condition, {"result": result}, _FUNCTIONS))
         except (Incomputable, ArithmeticError) as error:

@@ -136,11 +136,6 @@ class EmbeddedRun:
         """How it stands."""
         return self.execution.report
 
-    @property
-    def unkept(self) -> dict[str, str]:
-        """The calls whose answers were no data and could not be kept, and why."""
-        return self.execution.calls.unkept
-
     def run(self) -> Report:
         """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
         refuse_run_while_importing()
@@ -224,8 +219,7 @@ class EmbeddedRun:
             return 0
         if (ends := execution.due) is not None:
             seconds = min(seconds, max(0.0, ends - time.time()))
-        # While a call is repeated the past is not over, and it may have the next signal.
-        due = execution.signals.next_at() if execution.calls.awaited is None else None
+        due = execution.signals.next_at()
         if due is not None:
             left = due - execution.seconds
             if left <= 0:
@@ -257,8 +251,7 @@ class EmbeddedRun:
     def _hear(self) -> bool:
         """Take the signals that others have sent; return whether there were any."""
         execution = self.execution
-        # While a call is repeated the past is not over, and it may have them.
-        if self._inbox is None or execution.calls.awaited is not None or execution.report.ended_by:
+        if self._inbox is None or execution.report.ended_by:
             return False
         self._heard_at = time.perf_counter()
         try:
@@ -387,8 +380,7 @@ class EmbeddedRun:
             came = self._turns.came.get()
             if not isinstance(came, Answer) or (came.failure is not None and came.failure.kind == "CANCELLED"):
                 continue
-            if came.call is execution.calls.awaited or came.call not in execution.calls.out:
-                # It is in the journal already.
+            if came.call not in execution.calls.out:
                 continue
             try:
                 execution.calls.note(came)

@@ -93,8 +93,6 @@ class CallAnswered(Event, frozen=True, gc=False):
     attempts: int
     #: As `values.codec` encodes it.
     value: Kept = Kept()
-    #: Whether the value is no data, and was not kept: whoever continues the run makes the call again.
-    is_discarded: bool = False
     #: The version of the run in which it was answered, if that is an earlier one.
     kept: int = 0
     within: str = ""

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from solvent.engine.reaction import Flight, Reaction
     from solvent.runs.agents.adrift import Adrift
     from solvent.runs.calls import Answer, Answers, CallMaker, Room
-    from solvent.runs.events import Adapted, AnyEvent, ShardClosed, Why
+    from solvent.runs.events import AnyEvent, ShardClosed, Why
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
     from solvent.runs.kept import Blobs
@@ -181,8 +181,6 @@ class Execution:
         self._faults: dict[str, Failed] = {}
         #: The exceptions of the tasks that failed first, where they were raised in this process.
         self.errors: dict[str, BaseException] = {}
-        # Adaptations after a repeated call has failed, while it is open whether the past fits that.
-        self.adapted_again: list[Adapted] = []
         self._replaced: set[str] = set()
         # How far each task with a gate is cancelled, and which of its cases: what is older is not called any more.
         self._void: dict[str, int] = {}
@@ -322,18 +320,16 @@ class Execution:
                 if self.journal.starts:
                     self._tell_starts()
                 past = self.journal.past
-                if past and self.calls.awaited is None:
+                if past:
                     self._repeat(past.popleft())
                 elif not self.reactor.flights:
                     break
-        if self.calls.failed_again and not self.journal.past:
-            self._note_failed_again()
         for one in (self, *self.nested.below(self)):
             one.look_at_limits()
         self.nested.settle()
         if self.report.ended_by:
             self.abandon()
-        elif self._is_caught_up and self.calls.awaited is None:
+        elif self._is_caught_up:
             self.calls.offer(self._adrift)
             self._look_who_waits()
 
@@ -351,7 +347,7 @@ class Execution:
     @property
     def due(self) -> float | None:
         """When the next wait ends here or in a sub-workflow, in seconds since 1970, if one does."""
-        if not self._is_caught_up or self.calls.awaited is not None or self.report.ended_by:
+        if not self._is_caught_up or self.report.ended_by:
             return None
         return min((at for one in (self, *self.nested.below(self)) for at in one.limits.values()), default=None)
 
@@ -689,7 +685,7 @@ class Execution:
     def _tell_starts(self) -> None:
         """Tell of the calls of the past that were made before its next input."""
         fed, starts = self._inputs - len(self.journal.past), self.journal.starts
-        while self.calls.awaited is None and starts and starts[0][0] <= fed:
+        while starts and starts[0][0] <= fed:
             call = self.calls.planned(starts.popleft()[1])
             if call is not None:
                 call.instance.tell_made(call)
@@ -697,14 +693,6 @@ class Execution:
     def repeat_answer(self, event: CallAnswered | CallFailed) -> None:
         """Take an answer that was taken before."""
         call = self.calls.pop_planned(event.call)
-        if call is None and self.calls.failed_again:
-            failed, _, failure, _ = self.calls.failed_again[-1]
-            raise RecordProblem(
-                "R406",
-                f"the call of `{failed.task}` was made again, since its answer is no data and was not kept, and it "
-                f"failed this time: {'' if failure is None else failure.text}",
-                hint="the run goes on from where it succeeded: resume it once more when it can",
-            )
         if call is None:
             raise RecordProblem(
                 "R404",
@@ -714,25 +702,8 @@ class Execution:
             )
         if isinstance(event, CallFailed):
             self.take_in(call, None, Failure(event.kind, event.text, event.output), event.attempts)
-        elif not event.is_discarded:
-            self.take_in(call, self._kept_value(event), None, event.attempts)
-        elif call.continues and call.nested is not None:
-            self.take_in(call, self.nested.value_of(call), None, event.attempts)
-        elif self.journal.is_read_only:
-            raise RecordProblem(
-                "R406",
-                f"the answer of `{call.task}` is no data and was not kept, and nobody is called here",
-                hint="`solvent resume` makes such calls again",
-            )
         else:
-            self.calls.repeat(call)
-
-    def _note_failed_again(self) -> None:
-        """Note that calls which were repeated have failed, and what followed."""
-        self.calls.note_failed_again()
-        for event in self.adapted_again:
-            self.journal.adapted(event)
-        self.adapted_again.clear()
+            self.take_in(call, self._kept_value(event), None, event.attempts)
 
     def _kept_value(self, event: CallAnswered) -> Any:
         try:
@@ -805,11 +776,7 @@ class Execution:
             # Otherwise its only call has just ended, and nothing is to be looked for.
             for replaced in one.replaced:
                 self._cancel_calls(replaced)
-        noted = adapted_event(adaptation, at=time.time(), within=self.within)
-        if self.calls.failed_again and self.journal.past:
-            self.root.adapted_again.append(noted)
-        else:
-            self.journal.adapted(noted)
+        self.journal.adapted(adapted_event(adaptation, at=time.time(), within=self.within))
         self._note("adapted", name, now, alternative)
 
     def _give_up(self, name: str) -> None:

@@ -138,9 +138,6 @@ class Journal(Protocol):
     def changed(self, call: str, resource: str, start: int, data: bytes, /) -> None:
         """Note that a call has changed a part of a resource, which begins with the byte `start`."""
 
-    def discarded(self, call: str, attempts: int, /, *, within: str = "") -> None:
-        """Note an answer whose value cannot be kept."""
-
     def failed(
         self, call: str, task: str, attempts: int, failure: Failure, /, *, is_last: bool = True, within: str = ""
     ) -> None:
@@ -218,8 +215,6 @@ class StoredJournal:
         An agent that had it in the epochs `since`, and does not know how far it came, resumes if no other had it since.
         """
         last_at, epoch_before = 0, 0
-        # Where answers are among the inputs that were no data and not kept.
-        discarded: dict[str, int] = {}
         for position, event in read_journal(self.store, self.log):
             self._last = position
             self._count(event)
@@ -236,16 +231,10 @@ class StoredJournal:
                 self.limits[event.within, event.task, event.wait] = event.until
             elif isinstance(event, CallStarted) and event.attempt == 1:
                 self.starts.append((len(self.past), event.call))
-            if isinstance(event, CallFailed) and is_fed and event.call in discarded:
-                # It was made again, and failed in the place of its answer.
-                self.past[discarded.pop(event.call)] = event
-                continue
             # Who notes a call, or takes an input, has said before what followed from the records before.
             if position != last_at and (is_fed or isinstance(event, CallStarted)):
                 last_at, self.last_inputs = position, 0
             if is_fed:
-                if isinstance(event, CallAnswered) and event.is_discarded:
-                    discarded[event.call] = len(self.past)
                 self.past.append(event)
                 self.last_inputs += 1
         if not self.is_read_only:
@@ -389,10 +378,6 @@ class StoredJournal:
         kept = keep(self.store, data, room=self._room - self._pending_bytes)
         self._pending_bytes += len(kept.data)
         self.note(ResourceChanged(call, resource, start, kept))
-
-    def discarded(self, call: str, attempts: int, *, within: str = "") -> None:
-        """Note an answer whose value cannot be kept."""
-        self.note(CallAnswered(call, time.time(), attempts, is_discarded=True, within=within))
 
     def failed(
         self, call: str, task: str, attempts: int, failure: Failure, *, is_last: bool = True, within: str = ""
@@ -539,9 +524,6 @@ class MemoryJournal:
         """Keep nothing."""
 
     def changed(self, _call: str, _resource: str, _start: int, _data: bytes) -> None:
-        """Keep nothing."""
-
-    def discarded(self, _call: str, _attempts: int, **_about: str) -> None:
         """Keep nothing."""
 
     def failed(self, _call: str, _task: str, _attempts: int, _failure: Failure, **_about: Any) -> None:

@@ -303,15 +303,6 @@ class Nested:
         found = instance
         self.react(found, lambda: do(found))
 
-    def value_of(self, call: OpenCall) -> Any:
-        """Return the result of a sub-workflow that only happens again."""
-        instance = self._of.get(call)
-        value, failure = (None, None) if instance is None else self._outcome(instance, instance.finish())
-        if instance is None or failure is not None:
-            said = f"the answer of `{call.key}` is no data and was not kept, and it cannot be had again"
-            raise RecordProblem("R406", said, hint="run it anew")
-        return value
-
     def _misfit(self, what: str) -> RecordProblem:
         return RecordProblem(
             "R404",

@@ -462,8 +462,7 @@ class RunView:
         if call is None:
             return []
         call.attempts = max(call.attempts, event.attempts)
-        text = "its answer is no data, and was not kept" if event.is_discarded else ""
-        return self._end_call(event.call, event.at, "done", "done", text)
+        return self._end_call(event.call, event.at, "done", "done", "")
 
     def _failed(self, shard: int, event: CallFailed) -> list[Change]:
         text = event.text if event.kind in {"FAILED", "CANCELLED"} else f"{event.kind}: {event.text}"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-FORMAT = 5
+FORMAT = 6
 """What all processes of a run must agree on: in which order a shard reacts, and how its record is written.
 
 An agent that continues a shard repeats what was done there, and its messages must get the numbers that they had. So

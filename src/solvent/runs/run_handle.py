@@ -7,6 +7,7 @@ through its record and the events in the journals of its store. A run without a 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, W
 from solvent.runs.registry import FINISHED, end, existing, workflow_of
 from solvent.runs.report import DeadlinePassed, Report, TaskEvent, succeeded, value_of
 from solvent.runs.signals import send_signal
+from solvent.values.classes import Unloaded, needs_restoring, restore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -121,9 +123,19 @@ def executed(held: RecordedRun | None, run: EmbeddedRun) -> Report:
         if held is not None:
             held.give_up(error)
         raise
+    workflow = run.execution.workflow
+    _restore_results(report, unpickles=workflow.unpickles)
     if report.succeeded:
-        report.value = value_of(report, run.execution.workflow)
+        report.value = value_of(report, workflow)
     return report
+
+
+def _restore_results(report: Report, *, unpickles: bool) -> None:
+    """Put the objects of pickles into the results, as far as they can be read."""
+    if unpickles and needs_restoring():
+        for name, value in report.results.items():
+            with suppress(Unloaded, ValueError):
+                report.results[name] = restore(value, unpickles=True)
 
 
 @dataclass(slots=True)
@@ -164,6 +176,7 @@ class Run:
         folder: TemporaryDirectory[str] | None = None,
         resume: Callable[..., tuple[BackgroundRun | None, LocalAgents | None, str]] | None = None,
         workflow_for: Callable[[Any], Workflow] | None = None,
+        unpickles: bool = False,
     ) -> None:
         self.name = name
         """Its name, by which `attach` and the command line find it."""
@@ -175,6 +188,7 @@ class Run:
         self.watch: Callable[[TaskEvent], object] | None = None
         self._resume = resume
         self._workflow_for = workflow_for
+        self._unpickles = unpickles
 
     def __repr__(self) -> str:
         return f"<run {self.name} in {self._store.url}>"
@@ -206,7 +220,8 @@ class Run:
             return self._background.report
         record = self._record()
         workflow = self._workflow(record)
-        return ended_report(self._store, record, workflow, view_of(self._store, record))
+        view = view_of(self._store, record)
+        return ended_report(self._store, record, workflow, view, unpickles=self._unpickles)
 
     def wait(self, timeout: float | None = None, *, check: bool = True) -> Report:
         """Wait until it has ended, and return its report.
@@ -421,8 +436,13 @@ def event_of(change: Change) -> TaskEvent | None:
     return None
 
 
-def ended_report(store: Store, record: RunRecord, workflow: Workflow | None, seen: RunView) -> Report:
-    """Return the report of a run that has ended; of one that was ended early, or not yet, what its journals contain."""
+def ended_report(
+    store: Store, record: RunRecord, workflow: Workflow | None, seen: RunView, *, unpickles: bool = False
+) -> Report:
+    """Return the report of a run that has ended; of one that was ended early, or not yet, what its journals contain.
+
+    The `workflow` may be that of the record, which anybody may have written: pickles are read only where that is asked.
+    """
     report = report_of(store, record, workflow) if workflow is not None or record.shards == 1 else None
     if report is None:
         report = Report(record.workflow, states=dict.fromkeys(seen.tasks, "waiting"), calls=_calls(seen))
@@ -437,6 +457,7 @@ def ended_report(store: Store, record: RunRecord, workflow: Workflow | None, see
     report.is_cancelled = report.is_cancelled or record.state == "cancelled"
     report.seconds, report.called_again, report.inner = record.lasted, seen.called_again, seen.inner_reports()
     report.timings = {name: one for name, one in seen.timings.items() if name in report.states}
+    _restore_results(report, unpickles=unpickles)
     if record.state == "done" and workflow is not None:
         report.value = value_of(report, workflow)
     return report

@@ -436,7 +436,7 @@ class _Planner:
             case CallStarted(call, task, attempt=attempt, within=within, opens=opens):
                 old = self._old.setdefault(call, _OldCall(call, task, within, number))
                 if attempt == 1:
-                    # What was lost, or was no data, is as if it had not been.
+                    # What was lost is as if it had not been.
                     old.facts.clear()
                 old.is_begun = old.is_out = True
                 old.number += 1
@@ -445,10 +445,8 @@ class _Planner:
                     self._openers[opens] = old
             case CallFailed(call, task, is_last=False, within=within):
                 self._old.setdefault(call, _OldCall(call, task, within, number)).facts.append(event)
-            case CallAnswered(call, within=within) if not event.is_discarded or call in self._old:
-                old = self._old.setdefault(call, _OldCall(call, "", within, number))
-                if not event.is_discarded or any(one is old for one in self._openers.values()):
-                    old.answer = event
+            case CallAnswered(call, within=within):
+                self._old.setdefault(call, _OldCall(call, "", within, number)).answer = event
             case CallFailed(call, task, within=within):
                 self._old.setdefault(call, _OldCall(call, task, within, number)).answer = event
             case CallLost(call) if call in self._old:
@@ -559,8 +557,6 @@ class _Planner:
         if old.opened is not None:
             if self._is_planned(old.opened) and self._signature(old.opened) == sign:
                 self._keep(number, old.opened, old)
-            return
-        if isinstance(old.answer, CallAnswered) and old.answer.is_discarded:
             return
         call = self._find(number, old, sign)
         if call is None:

@@ -34,7 +34,7 @@ from solvent.services.failure import Failure
 from solvent.services.observer import CallSeen, SeenByAll
 from solvent.services.python import Loop, awaiting, function_of, is_asynchronous
 from solvent.services.threads import Single, Threads
-from solvent.values.classes import StandIn, Unloaded, restore
+from solvent.values.classes import Unloaded, needs_restoring, restore
 from solvent.workflows.durations import seconds_of
 from solvent.workflows.model import Policy
 
@@ -142,11 +142,6 @@ class Caller:
         """
         if self._closed.is_set():
             raise Misuse("H320", "a closed caller cannot start calls")
-        if StandIn.were_made:
-            try:
-                arguments, keywords = restore(arguments), restore(keywords)
-            except (Unloaded, ValueError) as error:
-                return _refuse(done, error)
         if launch is not None:
             return self._begin(
                 Call(
@@ -154,11 +149,19 @@ class Caller:
                     clock=self.clock, forget=self._forget, identity=identity, allowance=allowance,
                 )
             )  # fmt: skip
+        if needs_restoring():
+            try:
+                arguments, keywords = self._restored(arguments), self._restored(keywords)
+            except (Unloaded, ValueError) as error:
+                return _refuse(done, error)
         try:
             starter = self._starters[service]
         except KeyError:
             raise Misuse("H321", f"there is no service `{service}`") from None
         return starter(task, arguments, keywords, done, identity, allowance)
+
+    def _restored(self, value: Any) -> Any:
+        return restore(value, unpickles=any(one.pickle for one in self._services.values()))
 
     @property
     def observer(self) -> CallObserver | None:
@@ -207,7 +210,7 @@ class Caller:
     ) -> Handle:
         """Make one attempt of a call for somebody else, who counts them; `began` is called when the service begins."""
         try:
-            arguments, keywords = restore(arguments), restore(keywords)
+            arguments, keywords = self._restored(arguments), self._restored(keywords)
         except (Unloaded, ValueError) as error:
             return _refuse(done, error)
         found = self._services[service]

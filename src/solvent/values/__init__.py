@@ -1,8 +1,8 @@
 """Values as bytes: what a call was given and answered, kept across processes and machines.
 
-Reading order: `limits` (for bytes from outside), `encoding` (survives a lack of memory), `classes` (instances by their
-fields), `arrays`, `tables`, `library_types`, `large`, `places` (which part of a value is wrong), `codec`; `text` (a
-value as people read it).
+Reading order: `limits` (for bytes from outside), `encoding` (survives a lack of memory), `arrays`, `tables`,
+`library_types`, `codecs` (those of users), `pickles`, `classes` (instances by their fields), `large`, `places` (which
+part of a value is wrong), `codec`; `text` (a value as people read it).
 """
 
 __all__: list[str] = []

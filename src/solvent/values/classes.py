@@ -18,8 +18,11 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from solvent.values import arrays, library_types
+from solvent.errors import exception_text
+from solvent.values import arrays, codecs, library_types
+from solvent.values.pickles import Pickled
 
+CODED = "coded"
 ENUM, FLAG, NAMED_TUPLE, DATACLASS, STRUCT, MODEL = "enum", "flag", "named tuple", "dataclass", "struct", "model"
 _met: WeakValueDictionary[tuple[str, str], type] = WeakValueDictionary()
 """Classes of which this process has written instances."""
@@ -32,7 +35,7 @@ class StandIn:
     """A value whose class this process has not loaded."""
 
     __slots__ = ("form", "module", "name", "state")
-    #: Whether this process has made one: who calls functions looks for them only then.
+    #: Whether this process has made one: see `needs_restoring`.
     were_made: ClassVar[bool] = False
 
     def __init__(self, form: str, module: str, name: str, state: Any) -> None:
@@ -75,6 +78,8 @@ def describe(value: Any) -> tuple[str, str, str, Any] | None:
 
 def build(form: str, module: str, name: str, state: Any) -> Any:
     """Return the instance that was described, or its stand-in; raise `ValueError` where the class has changed."""
+    if form == CODED:
+        return _decoded(module, name, state)
     if form not in _BUILDERS:
         raise ValueError(f"`{module}.{name}` is of no form that is known: {form!r}")
     kind = _find(module, name)
@@ -88,16 +93,55 @@ def build(form: str, module: str, name: str, state: Any) -> Any:
         raise ValueError(f"a {form} `{module}.{name}` cannot be made of what was kept: {error}") from error
 
 
-def restore(value: Any) -> Any:
-    """Return a value with its stand-ins replaced by instances; raise `Unloaded` for a class that is not loaded.
+def describe_coded(value: Any) -> tuple[str, str, str, Any] | None:
+    """Return the form, module, name and state of an instance whose class has a codec."""
+    kind = type(value)
+    found = codecs.find(kind.__module__, kind.__qualname__, kind)
+    if found is None:
+        return None
+    try:
+        return CODED, kind.__module__, kind.__qualname__, found.encode(value)
+    except Exception as error:
+        said = f"the codec of `{kind.__module__}.{kind.__qualname__}` has failed: {exception_text(error)}"
+        raise ValueError(said) from error
 
-    What holds none is returned as it is: it may lead back to itself, as no value that was read does.
+
+def _decoded(module: str, name: str, state: Any) -> Any:
+    found = codecs.find(module, name)
+    if found is None:
+        return StandIn(CODED, module, name, state)
+    try:
+        return found.decode(state)
+    except Exception as error:
+        raise ValueError(f"the codec of `{module}.{name}` has failed: {exception_text(error)}") from error
+
+
+def needs_restoring() -> bool:
+    """Return whether values of this process may hold anything to be restored."""
+    return StandIn.were_made or Pickled.were_made
+
+
+def restore(value: Any, *, unpickles: bool = False) -> Any:
+    """Return a value with its stand-ins replaced by instances, and pickles by their objects.
+
+    Raises `Unloaded` for a class that is not loaded, and for a pickle unless who calls it `unpickles`. What holds none
+    is returned as it is: it may lead back to itself, as no value that was read does.
     """
+    return _restored(value, unpickles) if _has_stand_in(value) else value
+
+
+def _restored(value: Any, unpickles: bool) -> Any:  # noqa: FBT001 - the second of two
     if not _has_stand_in(value):
         return value
     kind = type(value)
+    if kind is Pickled:
+        if not unpickles:
+            raise Unloaded(
+                f"a pickled value of the type `{value.kind}` is not read: no service of this workflow has `pickle=True`"
+            )
+        return value.object()
     if kind is StandIn:
-        found = build(value.form, value.module, value.name, restore(value.state))
+        found = build(value.form, value.module, value.name, _restored(value.state, unpickles))
         if type(found) is StandIn:
             raise Unloaded(
                 f"a value of the type `{value.module}.{value.name}` cannot be restored: the module is not loaded here; "
@@ -105,20 +149,20 @@ def restore(value: Any) -> Any:
             )
         return found
     if kind is dict:
-        return {restore(key): restore(one) for key, one in value.items()}
+        return {_restored(key, unpickles): _restored(one, unpickles) for key, one in value.items()}
     if kind in _HOLDERS:
-        return kind(restore(one) for one in value)
+        return kind(_restored(one, unpickles) for one in value)
     described = describe(value)
     if described is not None:
-        return _BUILDERS[described[0]](kind, restore(described[3]))
-    return library_types.build(restore(library_types.describe(value)))
+        return _BUILDERS[described[0]](kind, _restored(described[3], unpickles))
+    return library_types.build(_restored(library_types.describe(value), unpickles))
 
 
 def _has_stand_in(value: Any) -> bool:
     left, seen = [value], dict[int, Any]()
     while left:
         one = left.pop()
-        if type(one) is StandIn:
+        if type(one) is StandIn or type(one) is Pickled:
             return True
         if type(one) not in _SIMPLE and id(one) not in seen:
             # It is kept, so that no other object gets its number meanwhile.
@@ -240,8 +284,10 @@ def _shown(form: str, name: str, state: Any) -> str:
         return f"<{short}: {state!r}>"
     if form == NAMED_TUPLE:
         return f"{short}({', '.join(map(repr, state))})"
+    if form == CODED:
+        return f"{short}({state!r})"
     fields = state.get("__dict__", {}) if form == MODEL else state
     return f"{short}({', '.join(f'{one}={value!r}' for one, value in fields.items())})"
 
 
-__all__ = ["StandIn", "Unloaded", "build", "describe", "restore"]
+__all__ = ["StandIn", "Unloaded", "build", "describe", "describe_coded", "needs_restoring", "restore"]

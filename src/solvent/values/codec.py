@@ -3,7 +3,7 @@
 Only data is written, never code: reading bytes of another process runs nothing of it and imports nothing that they
 name. Plain data is msgpack, with extensions for what msgpack does not know; instances of classes are their fields
 (`classes`), arrays their elements (`arrays`), tables a stream of Arrow (`tables`). What is none of these is
-`Unrecordable`.
+`Unrecordable`, unless it is made a pickle first (`with_pickles`); these are read as bytes, too (`pickles`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from solvent.values import arrays, classes, library_types, tables
 from solvent.values.encoding import Pieces, encoder, whole
 from solvent.values.large import INSTANCE, MIN_LARGE_BYTES, Bulk, LargeWriter, find_large
 from solvent.values.limits import UNREADABLE, is_nested_too_deeply
+from solvent.values.pickles import Pickled, pickled
 from solvent.values.places import parts_of
 
 if TYPE_CHECKING:
@@ -109,6 +110,44 @@ def _pieces(value: Any) -> bytes | Pieces:
     return LargeWriter(holders, lambda one, depth: _ENCODE(_plain(one, depth)), _bulk, _CODES).write(value)
 
 
+def with_pickles(value: Any, dump: Callable[[Any], bytes]) -> Any:
+    """Return a value with each part that is no data as a pickle; raise `Unrecordable` for one that cannot be one."""
+    return value if _is_data(value) else _swapped(value, dump, "", 0)
+
+
+def _is_data(value: Any) -> bool:
+    try:
+        pieces(value)
+    except Unrecordable:
+        return False
+    return True
+
+
+def _swapped(value: Any, dump: Callable[[Any], bytes], place: str, depth: int) -> Any:
+    kind = type(value)
+    if kind in _SIMPLE or depth >= MAX_NESTED:
+        return value
+    if kind is dict:
+        return {
+            _swapped(key, dump, f"{place}[{key!r}] (the key)", depth + 1): _swapped(
+                one, dump, f"{place}[{key!r}]", depth + 1
+            )
+            for key, one in value.items()
+        }
+    if kind in _HOLDERS:
+        return kind([_swapped(one, dump, f"{place}[{at}]", depth + 1) for at, one in enumerate(value)])
+    if _is_data(value):
+        return value
+    described = classes.describe(value)
+    if described is not None:
+        form, module, name, state = described
+        return classes.build(form, module, name, _swapped(state, dump, place, depth + 1))
+    try:
+        return pickled(value, dump)
+    except ValueError as error:
+        raise Unrecordable(f"{place}: {error}" if place else str(error)) from error
+
+
 def is_flat(value: Any) -> bool:
     """Return whether msgpack has a value as it is: a text or bytes that are not large, or a list of texts and numbers.
 
@@ -170,14 +209,20 @@ def _plain(value: Any, depth: int) -> Any:
     extension = library_types.describe(value)
     if extension is not None:
         return Ext(_OTHER, _ENCODE(_plain(extension, depth + 1)))
+    coded = classes.describe_coded(value)
+    if coded is not None:
+        form, module, name, state = coded
+        return Ext(INSTANCE, _ENCODE([form, module, name, _plain(state, depth + 1)]))
     raise Unrecordable(f"a value of the type `{kind.__module__}.{kind.__qualname__}` is no data that can be kept")
 
 
 def _bulk(value: Any, depth: int) -> Bulk | None:
-    """Return what may be large and is written as a whole: arrays and tables."""
+    """Return what may be large and is written as a whole: arrays, tables and pickles."""
     kind = type(value)
     content: bytes | memoryview
-    if arrays.is_scalar(kind):
+    if kind is Pickled:
+        code, header, content = _PICKLE, _ENCODE(value.kind), value.data
+    elif arrays.is_scalar(kind):
         code, (header, content) = _ELEMENT, arrays.parts_of(value)
     elif arrays.is_array(kind):
         if arrays.has_objects(value):
@@ -196,7 +241,7 @@ def _bulk(value: Any, depth: int) -> Bulk | None:
 
 
 def _split(data: memoryview) -> tuple[memoryview, memoryview]:
-    """Return the header of an array or a table, and what is behind it."""
+    """Return the header of an array, a table or a pickle, and what is behind it."""
     start = _LENGTH + int.from_bytes(data[:_LENGTH], "big")
     return data[_LENGTH:start], data[start:]
 
@@ -225,6 +270,14 @@ def _table_from(data: memoryview) -> Any:
     header, content = _split(data)
     form, described = _DECODE(header)
     return tables.table_from(form, described, content)
+
+
+def _pickle_from(data: memoryview) -> Pickled:
+    header, content = _split(data)
+    kind = _DECODE(header)
+    if type(kind) is not str:
+        raise ValueError("a pickle of no type")
+    return Pickled(kind, bytes(content))
 
 
 def _instance_from(data: memoryview) -> Any:
@@ -260,7 +313,7 @@ _WRITERS: dict[type, Callable[[Any, int], bytes]] = {
     dt.time: lambda value, _: _ENCODE(_time_parts(value)),
     dt.timedelta: lambda value, _: _ENCODE([value.days, value.seconds, value.microseconds]),
 }
-_ARRAY, _ELEMENT, _TABLE, _OTHER = 40, 41, 42, 44
+_ARRAY, _ELEMENT, _TABLE, _OTHER, _PICKLE = 40, 41, 42, 44, 45
 _LENGTH = 4
 """How many bytes say how long a header is."""
 _CODES: dict[type, int] = {
@@ -306,6 +359,7 @@ _READERS: dict[int, Callable[[memoryview], Any]] = {
     _TABLE: _table_from,
     INSTANCE: _instance_from,
     _OTHER: lambda data: library_types.build(_DECODE(data)),
+    _PICKLE: _pickle_from,
 }
 
 
@@ -342,4 +396,4 @@ _ENCODE: Callable[[Any], bytes] = encoder()
 _DECODE: Callable[[Any], Any] = msgspec.msgpack.Decoder(ext_hook=_from_ext).decode
 _PLAIN_DECODE: Callable[[Any], Any] = msgspec.msgpack.Decoder().decode
 
-__all__ = ["MAX_NESTED", "Unrecordable", "decode", "encode", "is_flat", "pieces"]
+__all__ = ["MAX_NESTED", "Unrecordable", "decode", "encode", "is_flat", "pieces", "with_pickles"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.values import arrays, classes, tables
 from solvent.values.encoding import Pieces, utf8_size
+from solvent.values.pickles import Pickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +31,7 @@ _ARRAY, _MAP = (0x90, 0xDC), (0x80, 0xDE)
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """An array or a table as an extension: its code, a header, and what may be large."""
+    """An array, a table or a pickle as an extension: its code, a header, and what may be large."""
 
     code: int
     header: bytes
@@ -53,6 +54,8 @@ def find_large(value: Any, holders: set[int], max_depth: int) -> bool:
         return False
     elif arrays.is_array(kind):
         return bool(value.nbytes >= MIN_LARGE_BYTES)
+    elif kind is Pickled:
+        return len(value.data) >= MIN_LARGE_BYTES
     elif tables.form_of(kind) is not None:
         return True
     else:
@@ -109,7 +112,7 @@ class LargeWriter:
             self._add_large(_BIN32, (value,), len(value))
         elif kind is Pieces:
             self._add_large(_BIN32, value.parts, len(value))
-        elif arrays.is_array(kind) or tables.form_of(kind) is not None:
+        elif arrays.is_array(kind) or kind is Pickled or tables.form_of(kind) is not None:
             self._write_bulk(value, depth)
         elif id(value) not in self._holders:
             self._add(self._encode(value, depth))

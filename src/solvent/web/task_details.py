@@ -111,7 +111,7 @@ def _results(store: Store, found: FoundRun, task: Task) -> dict[str, Any]:
         return {}
     known: dict[str, Any] = {}
     for _, event in JournalReader(store, found.record.prefix).news():
-        if isinstance(event, CallAnswered) and event.call in wanted and not event.is_discarded:
+        if isinstance(event, CallAnswered) and event.call in wanted:
             is_known, value = _value(store, event)
             if is_known:
                 known[event.call] = value
@@ -143,8 +143,6 @@ def _end(store: Store, event: CallAnswered | CallFailed) -> dict[str, Any]:
     """Return how a call ended."""
     if isinstance(event, CallFailed):
         return {"kind": event.kind, "text": cut(event.text), "output": cut(event.output)}
-    if event.is_discarded:
-        return {"note": "its answer is no data, and was not kept"}
     is_known, value = _value(store, event)
     return {"result": shown(value)} if is_known else {"note": str(value)}
 

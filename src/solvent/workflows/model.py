@@ -379,6 +379,8 @@ class Service(msgspec.Struct, frozen=True, omit_defaults=True):
     options: dict[str, Any] = {}
     policy: Policy = Policy()
     function: Any = None
+    pickle: bool = False
+    """Whether results that are no data are kept as pickles; the workflow's functions are called with what these are."""
 
 
 PLACE = re.compile(r"\{\{(?P<plain>\d+|[A-Za-z_]\w*)\}\}|(?<!\$)\{(?P<name>\d+|[A-Za-z_]\w*)\}")
@@ -570,6 +572,11 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     def service(self, name: str) -> Service | None:
         """Return the service of a name."""
         return next((service for service in self.services if service.name == name), None)
+
+    @property
+    def unpickles(self) -> bool:
+        """Whether one of its services asks for pickles: then its functions are called with what these make."""
+        return any(service.pickle for service in self.services)
 
     @cached_property
     def is_controlled(self) -> bool:

@@ -28,7 +28,6 @@ ALL = [
     CallStarted("a[3]#2", "a", 13.0, 2),
     CallAnswered("a", 14.0, 1, Kept(b"\x01")),
     CallAnswered("b", 14.0, 2, Kept(blob="0" * 64)),
-    CallAnswered("d", 14.0, 1, is_discarded=True),
     CallFailed("c", "c", 14.0, 3, "TIMEOUT", "no result after 1 s", "output"),
     CallFailed("c", "c", 14.0, 1, "FAILED", "no", is_last=False),
     CallLost("c", 14.0),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import solvent
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.embedded import EmbeddedRun
-from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted, WaitBegan
+from solvent.runs.events import CallAnswered, CallFailed, CallStarted, WaitBegan
 from solvent.runs.journal import StoredJournal, read_journal
 from solvent.runs.kept import MIN_BLOB_BYTES
 from solvent.runs.registry import KeptOptions, new_record
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from solvent.runs.report import Report, TaskEvent
-    from solvent.services.current_call import CallIdentity
 
 MAX_SECONDS = 200
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -147,69 +146,31 @@ def chain(*functions: Callable[..., Any], **policy: Any) -> Workflow:
     return Workflow("chain", tasks, services)
 
 
-def test_a_call_without_data_is_made_again(store: Store) -> None:
-    """An answer that could not be kept is got anew when the run is resumed, and what rests on it is as it was."""
-    calls: list[CallIdentity | None] = []
+def test_an_answer_that_cannot_be_kept_fails_its_task_at_once(store: Store) -> None:
+    """An alternative takes over, in the run and in what is done again from its record; the cause names the place."""
+    calls: list[str] = []
 
     def handle() -> Any:
-        calls.append(solvent.call())
-        return len
+        calls.append("handle")
+        return {"rows": [1, threading.Lock()]}
 
-    workflow = chain(handle, lambda function: function("abc"), lambda number: number + 1)
-    report = run(store, "runs/unkept/shard/0", workflow)
-    assert report.results == {"t2": 4}
-    assert run(store, "runs/unkept/shard/0", workflow).results == {"t2": 4}
-    assert [one.repeated for one in calls if one is not None] == [False, True]
-    with pytest.raises(RecordProblem, match="is no data and was not kept"):
-        replay(store, "runs/unkept/shard/0", workflow)
+    def spare() -> Any:
+        calls.append("spare")
+        return {"rows": [1]}
 
-
-def handles(outcomes: Iterator[bool]) -> Workflow:
-    """Give a workflow whose first task answers with no data, or fails and is replaced, as `outcomes` tell."""
-
-    def handle() -> Any:
-        if not next(outcomes):
-            raise ValueError("not this time")
-        return len
-
-    tasks = Task("a", "handle"), Task("b", "spare"), Task("c", "use", (Result("a"),)), Task("d", "one")
-    functions = {"handle": handle, "spare": lambda: len, "use": lambda found: found("abc"), "one": lambda: 1}
+    tasks = Task("a", "handle"), Task("b", "spare"), Task("c", "size", (Result("a"),))
+    functions = {"handle": handle, "spare": spare, "size": lambda found: len(found["rows"])}
     services = tuple(Service(name, function=one) for name, one in functions.items())
-    return Workflow("w", tasks, services, (Alternative("other", {"a": "b"}),))
-
-
-def copied_up_to(store: Store, log: str, to: str, call: str) -> None:
-    """Copy the beginning of a journal, up to the record that has the answer of a call."""
-    for record in store.read(log, 0, 10**6):
-        store.append(to, record.data)
-        if any(isinstance(one, CallAnswered) and one.call == call for one in _past(store, to)):
-            return
-    raise AssertionError(call)
-
-
-def test_a_repeated_call_that_fails_has_failed_for_good(store: Store) -> None:
-    """What follows from that is resumed as it was, though the call would have succeeded once more."""
-    run(store, "runs/handle/shard/0", handles(iter([True])), jobs=1)
-    log = "runs/fails/shard/0"
-    copied_up_to(store, "runs/handle/shard/0", log, "a")
-    found = run(store, log, handles(iter([False])))
-    assert (found.results, len(found.adaptations)) == ({"c": 3, "d": 1}, 1)
-    unused = iter([True])
-    again = run(store, log, handles(unused))
-    assert (again.results, len(again.adaptations)) == ({"c": 3, "d": 1}, 1)
-    assert next(unused)
-
-
-def test_a_repeated_call_whose_answer_was_used_must_succeed(store: Store) -> None:
-    """The error says that it failed this time, and the run can be resumed once more."""
-    log = "runs/used/shard/0"
-    run(store, log, handles(iter([True])))
-    for _ in range(2):
-        with pytest.raises(RecordProblem, match=r"`a` was made again.*ValueError: not this time") as problem:
-            run(store, log, handles(iter([False])))
-        assert problem.value.code == "R406"
-    assert run(store, log, handles(iter([True]))).results == {"c": 3, "d": 1}
-    assert not any(isinstance(one, Adapted) for _, one in read_journal(store, log))
+    workflow = Workflow("w", tasks, services, (Alternative("other", {"a": "b"}),))
+    for do in (run, run, replay):
+        report = do(store, "runs/unkept/shard/0", workflow)
+        assert report.results == {"c": 1}
+        assert report.adaptations[0]["cause"] == (
+            "FAILED: its result cannot be kept: ['rows'][1]: a value of the type `_thread.lock` is no data that can be "
+            "kept; return data or the path of a file, use `@service(pickle=True)`, or register a codec for the type"
+        )
+    assert calls == ["handle", "spare"]
+    assert solvent.run(chain(threading.Lock, lambda one: one.locked())).results == {"t1": False}
 
 
 def test_a_record_of_another_workflow_is_refused(store: Store) -> None:
@@ -330,29 +291,6 @@ def test_only_calls_that_can_run_are_noted_told_and_counted(store: Store) -> Non
         assert sorted(one.task for one in told if one.kind == "started") == sorted(names)
         assert report.calls == dict.fromkeys(names, 1)
     assert (len(begun), sum(repeated)) == (100, len(noted))
-
-
-def test_an_answer_that_was_repeated_is_not_noted_twice(store: Store) -> None:
-    """A call whose answer is no data is repeated; stopped before that answer is taken, the run can still be resumed."""
-    flow = Workflow(
-        "w",
-        (Task("lock", "make"), Task("next", "use", (Result("lock"),)), Task("last", "wait", (Result("next"),))),
-        (
-            Service("make", function=threading.Lock),
-            Service("use", function=lambda lock: lock is not None),
-            Service("wait", function=lambda value: value),
-        ),
-    )
-    log = "runs/repeated/shard/0"
-    whole = run(store, log, flow)
-    assert whole.succeeded
-    copied(store, log, "runs/again/shard/0", 0.6)
-    for _ in range(3):
-        # It stops when the repeated call has been made, before its answer is taken.
-        polls = iter([False] * 2)
-        report = run(store, "runs/again/shard/0", flow, should_stop=lambda: next(polls, True))  # noqa: B023
-        assert report.error is None or report.error.code == "H504"
-    assert run(store, "runs/again/shard/0", flow).results == {"last": True}
 
 
 def test_a_replay_does_not_wait_for_signals(store: Store) -> None:

@@ -60,14 +60,8 @@ def had_by(store: Store, process: Holder) -> RunRecord:
     return held.record
 
 
-def test_what_is_large_or_no_data_is_summed_up_too(store: Store) -> None:
-    """Large results are blobs; of others there is the Python form."""
-    made = workflow("x" * 100_000, lambda one, other: one if other == 2 else [one, len])
-    held = opened(store, made)
-    done(held, made)
-    report = report_of(store, find(store, held.record.run), None)
-    assert report is not None
-    assert report.results["b"].startswith("['xx")
+def test_what_is_large_is_summed_up_too(store: Store) -> None:
+    """Large results are blobs."""
     big = workflow("x" * 100_000, lambda one, _: one)
     held = opened(store, big)
     done(held, big)

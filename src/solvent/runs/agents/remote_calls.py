@@ -44,7 +44,7 @@ import msgspec
 
 from solvent.errors import RecordProblem, SolventError, StoreError
 from solvent.runs.call_queue import CallQueue, Place, path_of
-from solvent.runs.calls import DIGEST_BYTES, NO_MEMORY, Again, passable
+from solvent.runs.calls import DIGEST_BYTES, NO_MEMORY, Again, keepable, pickled_parts
 from solvent.runs.kept import Kept, keep
 from solvent.runs.kinds import LAUNCHERS, workflow_of
 from solvent.runs.nested import Subworkflow
@@ -716,9 +716,10 @@ class RemoteCalls:
         if self._queue is not None:
             self._queue.end(guest, is_done=failure is None or failure.kind != "CANCELLED")
         value = Kept()
+        found, failure = pickled_parts(guest.service, ended.value, failure)
         if failure is None:
             try:
-                passed = passable(ended.value, self._store.max_blob_bytes)
+                passed = keepable(found, self._store.max_blob_bytes)
                 if isinstance(passed, Failure):
                     failure = passed
                 else:

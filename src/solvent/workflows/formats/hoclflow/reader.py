@@ -420,7 +420,7 @@ _TASK_WORDS = ("SRC", "SRV", "IN", "DST", "ARG", "WITH", "EACH", "AFTER", *CONTR
 _RETURNS = ("LIST", "TUPLE", "NOTHING")
 _TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS", "LOCKS", "PATTERNS", "RESOURCES", "DEADLINE", "RETURNS")
 
-_SERVICE_WORDS = tuple(word.upper() for word in (*KINDS, "method", "options", *POLICY_KEYS))
+_SERVICE_WORDS = tuple(word.upper() for word in (*KINDS, "method", "options", "pickle", *POLICY_KEYS))
 
 
 def is_hoclflow(source: Source) -> bool:
@@ -678,6 +678,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             options=self._options(found),
             policy=self._policy(found),
             function=function,
+            pickle="PICKLE" in found and self.value(found["PICKLE"]) is True,
         )
 
     def _options(self, found: dict[str, syntax.Expression]) -> dict[str, Any]:

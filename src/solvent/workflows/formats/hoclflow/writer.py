@@ -192,6 +192,8 @@ def _service(service: Service, margin: str) -> str:
         entries.append(f"METHOD : {print_string(service.method)}")
     if service.options:
         entries.append(f"OPTIONS : {print_value(service.options)}")
+    if service.pickle:
+        entries.append("PICKLE : true")
     entries += [f"{key.upper()} : {print_atom(value)}" for key, value in limits_of(service.policy).items()]
     return f"<{', '.join(entries)}>"
 

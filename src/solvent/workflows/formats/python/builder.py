@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from solvent.errors import WorkflowProblem
 from solvent.source import Source, Span
 from solvent.workflows import model
-from solvent.workflows.formats.python.collectors import DICT, ITEM, LIST, SAME, TUPLE
+from solvent.workflows.formats.python.collectors import DICT, ITEM, LIST, SAME, TUPLE, passes_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -556,10 +556,14 @@ class Builder:
         return tuple(returned)
 
     def _workflow(self, results: tuple[str, ...]) -> model.Workflow:
+        services = tuple(self._services.values())
+        if any(one.pickle for one in services):
+            # What was kept as a pickle may be in a list that our own services make.
+            services = tuple(replace(one, pickle=True) if passes_on(one) else one for one in services)
         return model.Workflow(
             self.name,
             tuple(self._tasks.values()),
-            tuple(self._services.values()),
+            services,
             tuple(self._alternatives),
             self.inputs,
             results,

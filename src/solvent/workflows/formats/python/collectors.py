@@ -37,3 +37,9 @@ SAME = Service("value", target="solvent.workflows.formats.python.collectors:same
 LIST = Service("list", target="solvent.workflows.formats.python.collectors:make_list")
 TUPLE = Service("tuple", target="solvent.workflows.formats.python.collectors:make_tuple")
 DICT = Service("dict", target="solvent.workflows.formats.python.collectors:make_dict")
+_TARGETS = frozenset(one.target for one in (ITEM, SAME, LIST, TUPLE, DICT))
+
+
+def passes_on(service: Service) -> bool:
+    """Return whether a service only passes on what it is given."""
+    return service.kind == "delay" or service.target in _TARGETS

@@ -107,16 +107,18 @@ def service(function: Callable[P, R], /) -> ServiceFunction[P, R]: ...
 
 
 @overload
-def service(*, name: str | None = None, **limits: Unpack[Limits]) -> ServiceDecorator: ...
+def service(*, name: str | None = None, pickle: bool = False, **limits: Unpack[Limits]) -> ServiceDecorator: ...
 
 
-def service(function: Any = None, /, *, name: str | None = None, **limits: Unpack[Limits]) -> Any:
+def service(function: Any = None, /, *, name: str | None = None, pickle: bool = False, **limits: Unpack[Limits]) -> Any:
     """Make a service of a function, synchronous or asynchronous: `@service`, or `@service(timeout=5, retries=2)`.
 
     Inside a workflow a call of the service adds a step; anywhere else it runs the function, so it can be tested like
     any other.
 
     - `name`: what its tasks are called, if not as the function.
+    - `pickle`: keep what is no data in its results, such as a fitted model, as a pickle in records and at agents. The
+      services of the workflow are then called with what such pickles make, so the store must be one that you trust.
     - `limits`: time-out, retries and other `Limits` of each call.
 
     Returns a `ServiceFunction` with the signature of the function.
@@ -137,17 +139,18 @@ def service(function: Any = None, /, *, name: str | None = None, **limits: Unpac
     """
     _check_name(name)
     if function is None:
-        return functools.partial(_python_service, name=name, limits=limits)
-    return _python_service(function, name=name, limits=limits)
+        return functools.partial(_python_service, name=name, pickle=pickle, limits=limits)
+    return _python_service(function, name=name, pickle=pickle, limits=limits)
 
 
-def _python_service(function: Any, *, name: str | None, limits: Limits) -> ServiceFunction[Any, Any]:
+def _python_service(function: Any, *, name: str | None, pickle: bool, limits: Limits) -> ServiceFunction[Any, Any]:
     home, inside = getattr(function, "__module__", None), getattr(function, "__qualname__", "<unknown>")
     is_importable = home not in {None, "__main__"} and "<" not in inside
     described = model.Service(
         name or _identifier(getattr(function, "__name__", type(function).__name__), "function"),
         target=f"{home}:{inside}" if is_importable else "",
         policy=model.Policy(**limits),
+        pickle=pickle,
     )
     made = ServiceFunction[Any, Any](described, function)
     # Not the bare function: a worker process finds by its name what the module has under it, which is the service.

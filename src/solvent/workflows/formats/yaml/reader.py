@@ -77,7 +77,7 @@ KINDS = ("python", "shell", "http", "hocl", "workflow", "replay", "delay")
 
 POLICY_KEYS = tuple(model.Policy.__struct_fields__)
 
-SERVICE_KEYS = (*KINDS, "method", "options", *POLICY_KEYS)
+SERVICE_KEYS = (*KINDS, "method", "options", "pickle", *POLICY_KEYS)
 
 COUNTS = ("retries", "concurrency", "max_lost")
 """The limits that are whole numbers; the others are seconds or calls per second."""
@@ -111,6 +111,7 @@ def read_service(reader: Reader, name: str, data: Any, path: Path) -> model.Serv
         options=options,
         policy=_policy(reader, found, path),
         function=function,
+        pickle=reader.flag(found.get("pickle"), (*path, "pickle"), "`pickle`"),
     )
 
 

@@ -316,6 +316,8 @@ def _service(service: model.Service) -> dict[str, Any]:
         found["method"] = service.method
     if options:
         found["options"] = options
+    if service.pickle:
+        found["pickle"] = True
     found |= limits_of(service.policy)
     return found
 
