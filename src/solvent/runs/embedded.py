@@ -14,6 +14,7 @@ limits and signals. All turns run in the context (`contextvars`) of that thread.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from contextlib import contextmanager
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 LOOK_EVERY = 0.1
+MAX_PUT_OFF = 0.005
+"""For how long what was noted waits for more of the same record, in seconds: `bench.recording.overhead` chose it."""
 _MAX_NAMED = 5
 
 
@@ -115,6 +118,8 @@ class EmbeddedRun:
         self._is_late = False
         self._began = 0.0
         self._is_interrupted = False
+        # Since when something noted waits to be committed.
+        self._puts_off_since = math.inf
         self._queue: CallQueue | None = None
         # Whose turn it is; changed and read by the thread that has it.
         self._turn = threading.Lock()
@@ -228,8 +233,10 @@ class EmbeddedRun:
                 return 0
             seconds = min(left, seconds)
         # Calls that wait for room may have it by now.
-        if self._turns.take(0, {}) or execution.calls.waiting:
+        if self._turns.take(0, {}) or execution.calls.waiting or self._puts_off_since < math.inf:
             self._do()
+        if self._puts_off_since < math.inf:
+            seconds = min(seconds, MAX_PUT_OFF)
         return seconds if self._turns.came.empty() else 0
 
     def _do(self) -> None:
@@ -318,8 +325,17 @@ class EmbeddedRun:
         self.execution.admit_all()
         return ()
 
+    def puts_off(self) -> bool:
+        """Return whether to commit later: the threads have calls to make, and what was noted does not wait for long."""
+        if not (self.execution.journal.is_kept and self._has_jobs()):
+            return False
+        now = time.perf_counter()
+        self._puts_off_since = min(self._puts_off_since, now)
+        return now - self._puts_off_since < MAX_PUT_OFF
+
     def keep(self, _: Touched) -> None:
         """Keep what was noted."""
+        self._puts_off_since = math.inf
         self.execution.journal.commit()
 
     def go(self) -> None:

@@ -70,6 +70,7 @@ class CallStarted(Event, frozen=True, gc=False):
     at: float
     attempt: int = 1
     #: Digests of its arguments and of the code of its service; empty where they are not data, or it is not found.
+    #: Arguments that are shorter than their digest stand for it.
     arguments: bytes = b""
     code: bytes = b""
     #: What its service knows it by, where that is not the run and the call: it was begun in an earlier version.
