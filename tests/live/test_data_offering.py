@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from solvent.errors import DataProblem, SolventError
-from solvent.handover.data import Where
+from solvent.handover.data import Options, Where
 from solvent.handover.data.dialling import Dialling
+from solvent.handover.data.extents import ANOTHER, SOME
 from solvent.handover.data.wire import Line, Offer
 from tests.live.data_hosts import Hosts, filled, hosts
 
@@ -30,7 +32,7 @@ def _at(store: Store) -> Where:
 
 
 def _offer(region: Region, writing: Writing, base: int = -1, *, is_part: bool = False) -> Offer:
-    changes = writing.changes if base >= 0 else None
+    changes = writing.changes if base >= 0 and not is_part else None
     return Offer(
         resource="m",
         version=writing.version,
@@ -39,7 +41,7 @@ def _offer(region: Region, writing: Writing, base: int = -1, *, is_part: bool = 
         size=region.size,
         form=region.sheet.form,
         copies=2,
-        origin=(5, 6),
+        level=(base, ANOTHER) if is_part else (writing.version, 0),
         base=base,
         runs=None if changes is None else tuple(changes),
         max_seconds=MAX_SECONDS,
@@ -57,7 +59,7 @@ def test_a_version_is_taken_whole_by_a_host_that_has_nothing(machines: Hosts) ->
     assert taken is not None
     assert bytes(taken.read(2)) == b"new" + b"x" * (SIZE - 3)
     assert (taken.sheet.form, taken.sheet.copies, taken.sheet.keep_last) == ("some bytes", 2, True)
-    assert taken.sheet.extents[0].origin == (5, 6)
+    assert taken.sheet.level == (2, 0)
 
 
 def test_only_what_was_changed_goes_to_who_has_the_version_before(
@@ -105,17 +107,91 @@ def test_whatever_is_written_both_have_the_same(data: st.DataObject) -> None:
 
 
 def test_a_part_is_taken_beside_what_is_there(machines: Hosts) -> None:
-    """The rest of the taker's memory stays as it is, also while somebody writes there."""
+    """The rest of the taker's memory stays as it is, also while somebody writes there; and the part is counted."""
     one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", b"x" * 100, keep_last=True)
     taken = other.get(one.where("m"))
+    taken.reach((1, 0))
     with taken.write(9, offset=50, length=50) as own:
         own.view[:] = b"o" * 50
-        with region.write(7, offset=10, length=5) as writing:
-            writing.view[:] = b"parts"
-        one.give(_offer(region, writing, is_part=True), _at(other))
+        writing = region.write(7, offset=10, length=5)
+        writing.view[:] = b"parts"
+        # Before it is a version here.
+        offer = _offer(region, writing, 1, is_part=True)
+        assert one.give(offer, _at(other), writing.view) == 1
+        assert one.give(offer, _at(other), writing.view) == 1, "it is there already"
+        writing.commit()
     assert bytes(taken.look()) == b"x" * 10 + b"parts" + b"x" * 35 + b"o" * 50
     assert [one.version for one in taken.sheet.extents] == [1, 7, 1, 9]
+    assert taken.sheet.level == (1, 1)
+
+
+def _part(region: Region, version: int, offset: int) -> Writing:
+    with region.write(version, offset=offset, length=5) as writing:
+        writing.view[:] = b"parts"
+    return writing
+
+
+def test_a_part_is_taken_only_where_everything_else_of_its_version_is(machines: Hosts) -> None:
+    """A host that has something of it, or another version, has no use for a part."""
+    one, other = machines.store("here"), machines.store("there")
+    region = filled(one, "m", b"x" * 100, keep_last=True)
+    offer = _offer(region, _part(region, 7, 10), 1, is_part=True)
+    assert _code(one, offer, _at(other)) == "D201"
+    taken = other.get(one.where("m", offset=50, length=50), options=Options(offset=50, length=50, level=(1, SOME)))
+    assert _code(one, offer, _at(other)) == "D201"
+    taken.reach((2, 0))
+    assert _code(one, offer, _at(other)) == "D201"
+
+
+def test_a_copy_takes_parts_in_the_order_in_which_they_were_counted(machines: Hosts) -> None:
+    """One that comes before its turn is waited for; if the other one never comes, the copy is none any more."""
+    one, other = machines.store("here"), machines.store("there")
+    region = filled(one, "m", b"x" * 100, keep_last=True)
+    taken = other.get(one.where("m"))
+    taken.reach((1, 0))
+    offers = [_offer(region, _part(region, 7 + 10 * part, 10 * part), 1, is_part=True) for part in range(5)]
+    ordered = [replace(offer, level=(1, number)) for number, offer in enumerate(offers, 1)]
+    giving = [threading.Thread(target=one.give, args=(offer, _at(other))) for offer in (ordered[2], ordered[1])]
+    for thread in giving:
+        thread.start()
+    one.give(ordered[0], _at(other))
+    for thread in giving:
+        thread.join()
+    assert taken.sheet.level == (1, 3)
+    assert _code(one, replace(ordered[4], max_seconds=0.1), _at(other)) == "D201"
+    assert _code(one, ordered[3], _at(other)) == "D201"
+    assert taken.sheet.level == (1, SOME)
+
+
+def test_no_part_is_taken_when_a_repair_has_looked(machines: Hosts) -> None:
+    """What is changed in the epoch that ends would not be counted; in the next one it is taken."""
+    one, other = machines.store("here"), machines.store("there")
+    region = filled(one, "m", b"x" * 100, keep_last=True)
+    taken = other.get(one.where("m"))
+    taken.reach((1, 0))
+    offer = replace(_offer(region, _part(region, 7, 10), 1, is_part=True), epoch=4)
+    taken.bar(5)
+    assert _code(one, offer, _at(other)) == "D203"
+    assert one.give(replace(offer, epoch=5), _at(other)) == 1
+    assert taken.sheet.level == (1, 1)
+
+
+def test_what_a_stretch_has_become_is_told(machines: Hosts) -> None:
+    """By whoever has everything of the version; with the number of parts that were changed."""
+    one, other = machines.store("here"), machines.store("there")
+    region = filled(one, "m", b"x" * 100, keep_last=True)
+    here, dialling = replace(_at(one), version=1), Dialling(MAX_SECONDS)
+    with pytest.raises(DataProblem, match="D201"):
+        other.look(here, 0, 100, dialling)
+    region.reach((1, 0))
+    writing = region.write(7, offset=10, length=5)
+    writing.level = (1, ANOTHER)
+    writing.commit()
+    labels = other.look(here, 12, 90, dialling)
+    assert (labels.rows, labels.parts) == (((12, 15, 7), (15, 90, 1)), 1)
+    with pytest.raises(DataProblem, match="D201"):
+        other.look(replace(here, version=2), 0, 100, dialling)
 
 
 @pytest.mark.parametrize("is_whole", [True, False])

@@ -1,9 +1,9 @@
 """A space whose users count in parts of one resource that overlap, on several hosts, and are killed at any moment.
 
 Each host has a memory, as real ones have: a card that says which stretch is of which version, and bytes, each of them a
-counter. Whoever is granted a part fetches what is elsewhere into the memory of its host, which takes a while, and
-counts in it. What is in a memory is read off its card by the code of real processes, and so is what counts where. On
-each host one process is never killed; so no count that was released may be lost, nor counted twice.
+counter. Whoever is granted a part fetches it into the memory of its host, which takes a while, counts in it, brings it
+to the host that has the data, and releases it some time later. What a memory has is read off its card by the code of
+real processes. On each host one process is never killed; so no count that was brought may be lost, nor counted twice.
 
 To see one run again: `python -m tests.simulation.handover_parts SEED`.
 """
@@ -17,9 +17,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from solvent.handover.data.card import Sheet
-from solvent.handover.data.extents import UNDER_WAY, VOID, first_other, part, whole
+from solvent.handover.data.extents import ANOTHER, SOME, UNDER_WAY, VOID, Extent, Level, part, raised, whole
 from solvent.handover.data.kept import stamped
-from solvent.handover.filling import Row, ends_of, rows_of
+from solvent.handover.filling import ends_of
 from solvent.handover.finding import found_on
 from solvent.handover.words import details_from_text, next_version, part_version, rest_of, text_from_details
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Granted, Release, Request
@@ -43,19 +43,22 @@ class Memory:
     def __init__(self, host: int) -> None:
         self.sheet = Sheet(PARTS, host + 1, CELLS, whole(CELLS, VOID, 0), keep_last=True)
         self.counters = [0] * CELLS
+        #: The epoch that those who change a part here must have heard of.
+        self.bar = 0
 
-    def has(self, row: Row) -> bool:
-        """Tell whether a stretch is there."""
-        return first_other(part(self.sheet.extents, row.start, row.end), row.version) is None
+    def row(self, start: int, end: int) -> tuple[Extent, ...]:
+        """Give what a stretch is."""
+        return part(self.sheet.extents, start, end)
 
-    def begin(self, row: Row) -> None:
+    def begin(self, start: int, end: int) -> None:
         """Give up what is there for something newer."""
-        self.sheet = stamped(self.sheet, row.start, row.end, UNDER_WAY)
+        self.sheet = stamped(self.sheet, start, end, UNDER_WAY)
 
-    def fill(self, row: Row, counters: list[int]) -> None:
+    def fill(self, start: int, version: int, counters: list[int], level: Level) -> None:
         """Have something newer."""
-        self.counters[row.start : row.end] = counters
-        self.sheet = stamped(self.sheet, row.start, row.end, row.version, row.origin)
+        end = start + len(counters)
+        self.counters[start:end] = counters
+        self.sheet = stamped(self.sheet, start, end, version, level)
 
     def details(self, version: int) -> str:
         """Say which version is there."""
@@ -65,15 +68,17 @@ class Memory:
 class Counting:
     """What was granted to a process, and is used when the time has come."""
 
-    def __init__(self, granted: Granted, claim: Claim, rows: list[Row]) -> None:
-        self.granted, self.claim, self.rows = granted, claim, rows
+    def __init__(self, granted: Granted, claim: Claim) -> None:
+        self.granted, self.claim = granted, claim
 
 
 class Counters(Weather):
     """All users and hosts."""
 
-    def __init__(self, count: int, *, seed: int, during_ms: float) -> None:
+    def __init__(self, count: int, *, seed: int, during_ms: float, wrong: str = "") -> None:
+        """Have users do something wrong, if told: "keeps-it", bring it "too-late", or amid a repair ("not-barred")."""
         super().__init__(count, seed=seed, during_ms=during_ms)
+        self.is_wrong = wrong
         self.hosts = 2 + seed % 2
         self.memories = [Memory(host) for host in range(self.hosts)]
         self.counted = [0] * CELLS
@@ -81,7 +86,7 @@ class Counters(Weather):
         self.claims: dict[tuple[NodeId, int], Claim] = {}
         self.handles = 0
         self.uses: dict[NodeId, Counting] = {}
-        self.lost_tokens = self.fetched = 0
+        self.lost_tokens = self.fetched = self.refused = 0
 
     # --- What happens.
 
@@ -131,7 +136,7 @@ class Counters(Weather):
     def begin(self, node: NodeId, granted: Granted) -> None:
         """Fetch what is elsewhere, for a while; what is there until then is given up."""
         assert self.run is not None
-        claim, rows = self.claims.get((node, granted.handle)), list[Row]()
+        claim = self.claims.get((node, granted.handle))
         if claim is None:
             # A repair grants again what was released meanwhile.
             return
@@ -140,64 +145,93 @@ class Counters(Weather):
         if granted.data is not None and details is None:
             self.wrong = self.wrong or f"{node} is told that all of it is lost"
             return
-        if granted.data is not None and details is not None:
-            rows = rows_of(granted.data, details, granted.sources, claim)
-            memory = self.memories[node % self.hosts]
-            for row in rows:
-                if not memory.has(row) and self.memories[row.holder % self.hosts].has(row):
-                    memory.begin(row)
-        self.uses[node] = using = Counting(granted, claim, rows)
+        if granted.data is not None:
+            here, there = self.memory_of(node), self.memory_of(granted.data.holder)
+            start, end = ends_of(claim, CELLS)
+            for one in there.row(start, end) if here is not there else ():
+                if any(other.version != one.version for other in here.row(one.start, one.end)):
+                    here.begin(one.start, one.end)
+        self.uses[node] = using = Counting(granted, claim)
         self.run.request(node, using, after_ms=self.chance.uniform(1, 30))
 
+    def memory_of(self, node: NodeId) -> Memory:
+        """Give the memory of a process's host."""
+        return self.memories[node % self.hosts]
+
     def write(self, node: NodeId, using: Any) -> Any:
-        """Have what was fetched, look at it, count in it, and release it; unless it was granted again meanwhile."""
+        """Fetch it, look at it, count in it, and release it; unless it was granted again meanwhile."""
+        assert self.run is not None
         granted, claim = using.granted, using.claim
-        if self.uses.get(node) is not using or not self.is_held(node, granted):
+        data = self.data_of(node, granted)
+        if self.uses.get(node) is not using or data is _NOT_HELD:
             return In(PARTS, Release(_NOBODY))
-        memory = self.memories[node % self.hosts]
-        for row in using.rows:
-            self.fetch(node, memory, row)
+        here, there = self.memory_of(node), self.memory_of(node if data is None else data.holder)
         start, end = ends_of(claim, CELLS)
-        seen, known = memory.counters[start:end], self.counted[start:end]
+        base = 0 if data is None else details_from_text(data.details).version  # type: ignore[union-attr]
+        if data is not None and not self.fetch(node, data, base, start, end):
+            return In(PARTS, Release(_NOBODY))
+        seen, known = here.counters[start:end], self.counted[start:end]
         if seen != known:
             self.wrong = self.wrong or f"{node} sees {seen} from {start} on, and {known} was released"
+        is_part = not claim.is_shared and not claim.is_plain
+        if is_part and self.is_wrong != "not-barred" and self.state(node).epoch[0] < there.bar:
+            self.refused += 1
+            self.run.request(node, using, after_ms=self.chance.uniform(1, 10))
+            return In(PARTS, Release(_NOBODY))
         del self.uses[node], self.claims[node, granted.handle]
         self.waiting.discard((node, PARTS))
         self.claim(node, PARTS, 60)
         if claim.is_shared:
             return In(PARTS, Release(granted.handle))
         known = self.counted[start:end] = [one + 1 for one in seen]
-        base = details_from_text(granted.data.details).version if granted.data is not None else 0  # type: ignore[union-attr]
-        if not claim.is_plain:
+        if is_part:
             version = part_version(node, granted.use)
-            memory.fill(Row(start, end, version, node, (granted.turn, base)), known)
-            return In(PARTS, Release(granted.handle, Data(base, node)))
+            if there is not here and self.is_wrong == "too-late":
+                self.run.request(node, _Late(there, start, version, known, base), after_ms=self.chance.uniform(0, 30))
+            elif there is here or self.is_wrong != "keeps-it":
+                there.fill(start, version, known, (base, ANOTHER))
+            if there is not here:
+                here.fill(start, version, known, (base, SOME))
+            if self.is_wrong != "too-late":
+                self.run.request(node, In(PARTS, Release(granted.handle)), after_ms=self.chance.uniform(0, 10))
+                return In(PARTS, Release(_NOBODY))
+            return In(PARTS, Release(granted.handle))
         version = next_version(granted.turn, base)
-        memory.fill(Row(start, end, version, node, (granted.turn, granted.use)), known)
-        return In(PARTS, Release(granted.handle, Data(version, node, memory.details(version))))
+        here.fill(start, version, known, (version, 0))
+        return In(PARTS, Release(granted.handle, Data(version, node, here.details(version))))
 
-    def fetch(self, node: NodeId, memory: Memory, row: Row) -> None:
-        """Have a stretch here, from a host that has it."""
-        if memory.has(row):
-            return
-        source = self.memories[row.holder % self.hosts]
-        if not source.has(row):
-            self.wrong = self.wrong or f"{node} cannot have {row}: it is not at {row.holder}"
-            return
-        self.fetched += 1
-        memory.fill(row, source.counters[row.start : row.end])
+    def fetch(self, node: NodeId, data: Data, base: int, start: int, end: int) -> bool:
+        """Have a stretch here, from the host that has it."""
+        here, there = self.memory_of(node), self.memory_of(data.holder)
+        if there.sheet.level[0] != base or there.sheet.level[1] < 0:
+            self.wrong = self.wrong or f"{node} cannot have version {base}: {data.holder} has {there.sheet.level}"
+            return False
+        rows = there.row(start, end)
+        if not data.has_parts and any(one.version != base for one in rows):
+            self.wrong = self.wrong or f"{node} is not told that parts were changed: {rows}"
+        if here is there:
+            return True
+        for one in rows:
+            if any(other.version != one.version for other in here.row(one.start, one.end)):
+                self.fetched += 1
+                here.fill(one.start, one.version, there.counters[one.start : one.end], (base, SOME))
+        if (start, end) == (0, CELLS):
+            here.sheet = replace(here.sheet, level=raised(here.sheet.level, there.sheet.level))
+        return True
 
-    def is_held(self, node: NodeId, granted: Granted) -> bool:
-        """Whether a claim holds, as far as its process knows."""
+    def data_of(self, node: NodeId, granted: Granted) -> Any:
+        """Give where the data of a claim is now, as far as its process knows."""
         state = self.state(node)
         held = [] if state is None or PARTS not in state.resources else state.resources[PARTS].uses
-        return any(use.number == granted.use and use.is_held for use in held)
+        return next((use.data for use in held if use.number == granted.use and use.is_held), _NOT_HELD)
 
     def answer(self, node: NodeId, question: Any, chance: Random) -> Any:
-        """Find what is in the memory of the host."""
+        """Find what is in the memory of the host; no part is changed there any more in the epoch that ends."""
         del question, chance
-        found = found_on(self.memories[node % self.hosts].sheet, node)
-        return {PARTS: tuple(found)} if found else {}
+        memory = self.memory_of(node)
+        memory.bar = max(memory.bar, self.state(node).epoch[0] + 1)
+        found = found_on(memory.sheet, node, is_torn=any(one.version < 0 for one in memory.sheet.extents))
+        return {} if found is None else {PARTS: found}
 
     # --- Hosts.
 
@@ -223,6 +257,20 @@ class Counters(Weather):
         return self.wrong or None
 
 
+_NOT_HELD = Data(-2, NodeId(_NOBODY))
+
+
+class _Late:
+    """A part that is brought when its claim is over."""
+
+    def __init__(self, memory: Memory, start: int, version: int, counters: list[int], base: int) -> None:
+        self.memory, self.start, self.version, self.counters, self.base = memory, start, version, counters, base
+
+    def bring(self) -> None:
+        """Bring it."""
+        self.memory.fill(self.start, self.version, self.counters, (self.base, ANOTHER))
+
+
 class Counter(SpaceMachine):
     """A process whose user counts in what it was granted."""
 
@@ -233,12 +281,15 @@ class Counter(SpaceMachine):
         request = getattr(event, "request", None)
         if isinstance(request, Counting):
             event = type(event)(self.weather.write(self.node, request))
+        elif isinstance(request, _Late):
+            request.bring()
+            event = type(event)(In(PARTS, Release(_NOBODY)))
         return super().step(state, event)
 
 
-def counted(seed: int, count: int = 14, *, during_ms: float = 4_000) -> Counters:
+def counted(seed: int, count: int = 14, *, during_ms: float = 4_000, wrong: str = "") -> Counters:
     """Let processes count and be killed; an `AssertionError` if a count is lost, or if it does not come to an end."""
-    world = Counters(count, seed=seed, during_ms=during_ms)
+    world = Counters(count, seed=seed, during_ms=during_ms, wrong=wrong)
     config, chance = SpaceConfig(world.locks), Random(seed)
     nodes = [NodeId(node) for node in range(count)]
     machines = [Counter(node, f"a{node}", config, is_first=node == 0) for node in nodes]
@@ -272,8 +323,8 @@ def counted(seed: int, count: int = 14, *, during_ms: float = 4_000) -> Counters
     for node in keepers:
         world.demand(node, replace(WHOLE, is_shared=True), 0)
         run.run(max_ms=run.now + 2_000)
-    wrong = world.is_well(None) or world.unfinished()
-    assert not wrong, f"{wrong}\nto see it again: {run.replay}"
+    found = world.is_well(None) or world.unfinished()
+    assert not found, f"{found}\nto see it again: {run.replay}"
     return world
 
 

@@ -112,7 +112,7 @@ class Weather(Environment):
                 self.claim(node, resource)
             case Of(resource, Granted() as granted):
                 self.use(node, resource, granted)
-            case Of(resource, Entrusted(data, _, use)):
+            case Of(resource, Entrusted(data, use)):
                 self.want(node, In(resource, Fetched(data.version, use=use)), 30, is_needed=True)
             case Of(resource, Dropped()):
                 self.dropped += 1
@@ -154,7 +154,7 @@ class Weather(Environment):
     def write(self, node: NodeId, written: _Written) -> Any:
         """Put a new version into the memory of the host, and release it."""
         granted = written.granted
-        data = Data(written.version, node, since=(granted.turn, granted.use))
+        data = Data(written.version, node)
         state = self.state(node)
         held = [] if state is None or DATA not in state.resources else state.resources[DATA].uses
         if not any(use.number == granted.use and use.is_held for use in held):
@@ -198,7 +198,7 @@ class Weather(Environment):
         """Find what is in the memory of the host."""
         del question, chance
         found = self.memory.get(node % self.hosts)
-        return {} if found is None else {DATA: Data(found.version, node, since=found.since)}
+        return {} if found is None else {DATA: Data(found.version, node)}
 
     def crashed(self, node: NodeId, at: int) -> None:
         """Let the user die with its process."""

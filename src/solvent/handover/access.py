@@ -14,6 +14,7 @@ import msgspec
 from solvent.errors import Misuse
 from solvent.handover.contents import bytes_from, shape_of_part
 from solvent.handover.data.arrays import array_of, is_resized, resized_form, told_by
+from solvent.handover.words import is_part
 
 if TYPE_CHECKING:
     from solvent.handover.contents import Contents
@@ -30,11 +31,9 @@ class Access(msgspec.Struct, eq=False):
     writing: Writing | None = None
     #: What is seen where nothing is written.
     seen: memoryview | None = None
-    #: The version that was there before.
-    base: int = -1
-    #: The same, if all bytes had it.
+    #: The version that was there before, if all bytes had it.
     over: int = -1
-    #: Who had it, if that one has the same memory as this process, and stays.
+    #: Who had it before, if that one has the same memory as this process, and stays.
     holder: NodeId | None = None
     #: How many hosts are to have what is written before others get it.
     copies: int = 1
@@ -50,15 +49,23 @@ class Access(msgspec.Struct, eq=False):
         return self.seen
 
     @property
+    def is_part(self) -> bool:
+        """Whether a part is changed, under a claim of its own."""
+        return self.writing is not None and is_part(self.writing.version)
+
+    def part(self) -> memoryview:
+        """Give the bytes that were written, before and after they are a version."""
+        writing, region = self.writing, self.region
+        assert writing is not None
+        assert region is not None
+        if not writing.is_over:
+            return writing.view
+        return region.look(offset=writing.start, length=writing.end - writing.start)
+
+    @property
     def version(self) -> int:
         """The version that it is going to be; -1 where nothing is written."""
         return -1 if self.writing is None else self.writing.version
-
-    def lie_over(self, base: int) -> None:
-        """Be a change of another version than was said before: of that there is nothing left."""
-        assert self.writing is not None
-        self.base = base
-        self.writing.origin = self.writing.origin[0], base
 
     def array(self, offset: int) -> Any:
         """Give the bytes as an array, the same each time; of a part, its rows or its entries."""

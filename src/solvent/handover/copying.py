@@ -1,30 +1,40 @@
-"""Having other hosts take what is released, before it counts: for data that is to survive the loss of a host.
+"""Bringing what is released to other hosts, before it counts: a part to where the data is, all of it to copies.
+
+A part that was changed is brought to the host of the data's holder, whoever of that host takes it. So one host always
+has the whole, which is what a claim finds there and what a repair looks for: it counts the parts, and of two memories
+that have the same version the one with more parts is the newer one. Whoever changes the part holds its claim until that
+is done, and what it writes is in a draft of its own or fetched anew by others until then: if it dies before, nothing
+has happened; if it dies afterwards, the part counts.
 
 Whoever made the data has said how many hosts are to have a version (`copies`); the card and the token tell all others.
-Each release waits until so many have it. They are offered what was changed, and take it into their memory as a fetch
-would: so a repair, which looks for the newest version that any survivor has, finds it there, and whoever claims it on
-one of these hosts has it already.
-
-The host of whoever is next is asked first, since that needs it anyway; then the one that had the last copy, which needs
-only what was changed.
+Each release waits until so many have it: a repair finds it there, and whoever claims it on one of these hosts has it
+already. Of a whole version the host of whoever is next is asked first, since that needs it anyway; then the one that
+had the last copy, which needs only what was changed. A part goes to hosts that have everything else, in one order for
+all, and each takes parts in the order in which they were counted. Where too few have everything, all of it is released
+once more (`Resource.copy_again`).
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.errors import DataProblem, SpaceProblem
-from solvent.handover.data.offering import MAX_RUNS
+from solvent.errors import DataLost, DataProblem, SpaceProblem
+from solvent.handover.data.extents import ANOTHER, SOME
+from solvent.handover.data.offering import MAX_RUNS, wait_for_turn
 from solvent.handover.data.wire import Offer
 from solvent.handover.trouble import LOG
-from solvent.handover.words import Home
+from solvent.handover.words import Home, details_from_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solvent.handover.access import Access
     from solvent.handover.node import SpaceNode
+    from solvent.protocols.elmp.vocabulary import Data
 
 _PAUSE_SECONDS = 0.02
 _MIN_ANSWER_SECONDS = 5.0
@@ -32,7 +42,7 @@ _MIN_ANSWER_SECONDS = 5.0
 
 
 class Copying:
-    """The copies of one resource, as far as this process has had them made."""
+    """What one process has brought to other hosts of one resource."""
 
     def __init__(self, node: SpaceNode, name: str) -> None:
         self._node = node
@@ -40,39 +50,98 @@ class Copying:
         #: The hosts that took the last version of this process.
         self._last: tuple[str, ...] = ()
 
-    def copied(self, access: Access) -> SpaceProblem | None:
-        """Have other hosts take what was written; if they are fewer than there could be, say so."""
-        hosts = self._hosts()
-        wanted = min(access.copies - 1, len(hosts))
-        if not wanted:
+    def made(self, access: Access, data_of: Callable[[], Data]) -> SpaceProblem | None:
+        """Make a version of what was written; if it is on fewer hosts than it could be, say so.
+
+        Raises `DataProblem` if the host that has the data does not take a part: it can be tried again.
+        """
+        if access.is_part:
+            return self._part_made(access, data_of())
+        access.commit()
+        if access.copies == 1 or access.writing is None:
             return None
-        offer, taken, reasons = self._offer(access), list[str](), list[str]()
+        offer, hosts = self._offer(access, (access.writing.version, 0)), self._hosts()
+        first = (self._next(), *self._last)
+        order = sorted(hosts, key=lambda one: first.index(one) if one in first else len(first))
+        taken, reasons = self._taken(offer, {host: hosts[host] for host in order}, access.copies - 1)
+        self._last = tuple(taken)
+        return self._problem(access, len(taken), min(access.copies - 1, len(hosts)), reasons)
+
+    def _part_made(self, access: Access, data: Data) -> SpaceProblem | None:
+        """Bring a part to where the data is, and to copies."""
+        writing, region, details = access.writing, access.region, details_from_text(data.details)
+        assert writing is not None
+        assert region is not None
+        if details is None:
+            raise DataLost("D201", f"the data of `{self._name}` is lost")
+        home, here = self._node.home_of(data.holder), self._node.home.host
+        if home is None:
+            raise DataProblem("D204", f"`{self._name}` is at process {data.holder}, of which nothing is known here")
+        offer = self._offer(access, (details.version, ANOTHER))
+        if home.host == here:
+            parts = self._counted(access, details.version)
+        else:
+            parts = self._given(offer, [home, *self._node.peers.on_host(home.host)], access.part())
+            if not writing.is_over:
+                writing.level = details.version, SOME
+                access.commit()
+        if access.copies == 1:
+            return None
+        hosts, offer = self._hosts(), replace(offer, level=(details.version, parts))
+        wanted, taken, reasons = min(access.copies - 1, len(hosts)), 0, list[str]()
+        if home.host != here:
+            with suppress(DataProblem):
+                wait_for_turn(offer, region)
+                taken = 1
+        others = {host: hosts[host] for host in sorted(hosts) if host != home.host}
+        more, reasons = self._taken(offer, others, wanted - taken)
+        return self._problem(access, taken + len(more), wanted, reasons)
+
+    def _counted(self, access: Access, version: int) -> int:
+        """Make a part a version on this host, which has the data."""
+        writing, level = access.writing, (version, ANOTHER)
+        assert writing is not None
+        assert access.region is not None
+        if not writing.is_over:
+            writing.level = level
+            access.commit()
+        elif writing.level != level:
+            # A repair has found that the data is here since this was written.
+            writing.reached = access.region.count(level, self._node.heard())
+            writing.level = level
+        return writing.reached[1]
+
+    def _taken(self, offer: Offer, hosts: dict[str, list[Home]], wanted: int) -> tuple[list[str], list[str]]:
+        """Have so many hosts take something; say which do, and why others do not."""
+        taken, reasons = list[str](), list[str]()
         for host, homes in hosts.items():
-            reason = self._given(offer, homes)
-            if reason:
-                reasons.append(reason)
+            if len(taken) >= wanted:
+                break
+            try:
+                self._given(offer, homes)
+            except DataProblem as problem:
+                reasons.append(problem.message)
             else:
                 taken.append(host)
-            if len(taken) == wanted:
-                break
-        self._last = tuple(taken)
-        if len(taken) == wanted:
+        return taken, reasons
+
+    def _problem(self, access: Access, taken: int, wanted: int, reasons: list[str]) -> SpaceProblem | None:
+        if taken >= wanted:
             return None
-        message = f"what was released of `{self._name}` is on {len(taken) + 1} of {access.copies} hosts: "
+        message = f"what was released of `{self._name}` is on {taken + 1} of {access.copies} hosts: "
         hint = "if these are lost, it is; the next release tries again"
         problem = SpaceProblem("S209", message + "; ".join(reasons), hint=hint)
         LOG.warning("%s", problem)
         return problem
 
     def _hosts(self) -> dict[str, list[Home]]:
-        """Give the other hosts and their processes, in the order in which they are asked."""
+        """Give the other hosts and their processes."""
         node, found = self._node, dict[str, list[Home]]()
         here = node.home.host
         for home in node.members.values():
             if home.host != here and home.data_address:
                 found.setdefault(home.host, []).append(home)
-        first = (self._next(), *self._last)
-        return dict(sorted(found.items(), key=lambda one: first.index(one[0]) if one[0] in first else len(first)))
+        return found
 
     def _next(self) -> str:
         """Give the host of whoever is next to have the lock, if that is known."""
@@ -83,46 +152,44 @@ class Copying:
                 return home.host if home is not None else ""
         return ""
 
-    def _offer(self, access: Access) -> Offer:
+    def _offer(self, access: Access, level: tuple[int, int]) -> Offer:
         writing, region = access.writing, access.region
         assert writing is not None
         assert region is not None
         sheet, changes = region.sheet, writing.changes
-        is_known = writing.is_whole and access.over >= 0 and changes is not None and len(changes) <= MAX_RUNS
+        is_known = not access.is_part and access.over >= 0 and changes is not None and len(changes) <= MAX_RUNS
         return Offer(
             resource=self._name,
             version=writing.version,
-            offset=0 if writing.is_whole else writing.start,
-            length=0 if writing.is_whole else writing.end - writing.start,
+            offset=writing.start if access.is_part else 0,
+            length=writing.end - writing.start if access.is_part else 0,
             size=sheet.size,
             form=sheet.form,
             copies=access.copies,
-            origin=writing.origin,
+            level=level,
             base=access.over,
             runs=tuple(changes) if is_known and changes is not None else None,
             max_seconds=max(_MIN_ANSWER_SECONDS, self._node.place.patience),
         )
 
-    def _given(self, offer: Offer, homes: list[Home]) -> str:
-        """Have one process of a host take it; say why none does."""
-        reason, end = "", time.monotonic() + offer.max_seconds
+    def _given(self, offer: Offer, homes: list[Home], view: memoryview | None = None) -> int:
+        """Have one process of a host take it; give how many parts it has then."""
+        last, end = DataProblem("D204", "its host has no address for data"), time.monotonic() + offer.max_seconds
         for home in homes:
-            while True:
+            while home.data_address:
                 offer = replace(offer, epoch=self._node.heard())
                 try:
-                    self._node.store.give(offer, home.where(offer.resource, offer.version, offer.size))
+                    return self._node.store.give(offer, home.where(offer.resource, offer.version, offer.size), view)
                 except DataProblem as problem:
-                    reason = problem.message
+                    last = problem
                     # Another process of that host may be about to put something right there.
                     if problem.code == "D203" and time.monotonic() < end and self._node.fault is None:
                         time.sleep(_PAUSE_SECONDS)
                         continue
-                else:
-                    return ""
                 break
             if time.monotonic() > end:
                 break
-        return reason
+        raise last
 
 
 __all__ = ["Copying"]

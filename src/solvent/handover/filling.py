@@ -1,7 +1,8 @@
-"""Getting the data of a resource to this host: all of it or a part, from all that have the newest of some stretch.
+"""Getting the data of a resource to this host: all of it or a part, from the host that has it.
 
-The lock says who has the version that counts, and who has changed parts since. On this host nothing is to be done for
-it but to look; what is elsewhere is fetched into the memory of this host, stretch by stretch.
+The lock says who has the version that counts, and whether parts may have been changed since: they are on the same host.
+On this host nothing is to be done for it but to look. What is elsewhere is fetched into the memory of this host; if
+parts may have been changed, that host is asked first which version each stretch has.
 """
 
 from __future__ import annotations
@@ -9,17 +10,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from bisect import bisect_left, bisect_right
 from contextlib import contextmanager
 from contextvars import ContextVar
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from solvent.errors import DataProblem, Misuse
+from solvent.errors import DataLost, DataProblem, Misuse
 from solvent.handover.data import Options
-from solvent.handover.words import Details, part_version
+from solvent.handover.data.dialling import Dialling
+from solvent.handover.data.extents import SOME
 from solvent.net.direct.shield import SHIELD
 
 if TYPE_CHECKING:
@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.handover.data import Fetch, Region, Store, Where
-    from solvent.handover.data.extents import Origin
-    from solvent.handover.words import Home
-    from solvent.protocols.elmp.vocabulary import Claim, Data, Source
+    from solvent.handover.data.wire import Line
+    from solvent.handover.words import Details, Home
+    from solvent.protocols.elmp.vocabulary import Claim, Data
     from solvent.protocols.machine import NodeId
 
 _T = TypeVar("_T")
 _PAUSE_SECONDS = 0.005
-_start_of, _end_of = attrgetter("start"), attrgetter("end")
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
 
@@ -45,16 +44,6 @@ def within(seconds: float | None) -> None:
         _end.set(end)
 
 
-class Row(NamedTuple):
-    """A stretch, which version counts there, and who has it."""
-
-    start: int
-    end: int
-    version: int
-    holder: NodeId
-    origin: Origin
-
-
 class Job:
     """A filling that is under way, and can be stopped by another thread."""
 
@@ -62,13 +51,16 @@ class Job:
         self.max_seconds = max_seconds
         self.stopped = threading.Event()
         self.fetch: Fetch | None = None
+        self.line: Line | None = None
 
     def stop(self) -> None:
         """Stop it; what has arrived stays."""
         self.stopped.set()
-        fetch = self.fetch
+        fetch, line = self.fetch, self.line
         if fetch is not None:
             fetch.cancel()
+        if line is not None:
+            line.shut()
 
 
 _job: ContextVar[Job | None] = ContextVar("job", default=None)
@@ -89,35 +81,10 @@ def job_of(max_seconds: float) -> Job:
     return _job.get() or Job(max_seconds)
 
 
-def rows_of(data: Data, details: Details, sources: Sequence[Source], claim: Claim) -> list[Row]:
-    """Say what counts in every stretch of what is claimed; later changes lie over earlier ones."""
-    size = details.size
-    if claim.first >= size > 0:
-        # Nothing of it is there, and `fill` says so, with what was asked for.
-        return [Row(claim.first, claim.first, details.version, data.holder, data.since)]
-    start, end = ends_of(claim, size)
-    rows = [Row(start, end, details.version, data.holder, data.since)]
-    changes = [(part.claim, part_version(part.writer, part.use), part.holder, part.turn) for part in data.parts]
-    changes += [(one.claim, part_version(one.holder, one.use), one.holder, one.turn) for one in sources]
-    for changed, version, holder, turn in changes:
-        first, last = ends_of(changed, size)
-        first, last = max(first, start), min(last, end)
-        if first < last:
-            _lay_over(rows, Row(first, last, version, holder, (turn, details.version)))
-    return rows
-
-
 def ends_of(claim: Claim, size: int) -> tuple[int, int]:
     """Give where a claim begins and ends, in data of some size."""
     end = size if claim.length is None else min(size, claim.first + claim.length)
     return min(claim.first, end), end
-
-
-def _lay_over(rows: list[Row], top: Row) -> None:
-    """Put a row over others that lie one behind the other; there may be thousands, and it touches few."""
-    start, end = bisect_right(rows, top.start, key=_end_of), bisect_left(rows, top.end, key=_start_of)
-    before, behind = rows[start]._replace(end=top.start), rows[end - 1]._replace(start=top.end)
-    rows[start:end] = [row for row in (before, top, behind) if row.start < row.end]
 
 
 class Filler:
@@ -139,38 +106,78 @@ class Filler:
         #: All processes that share the memory of a host.
         self._neighbours = neighbours
 
-    def is_at_hand(self, holders: Sequence[NodeId]) -> bool:
-        """Tell whether all these are on this host."""
-        return all((home := self._home_of(one)) is not None and home.host == self._here for one in holders)
-
-    def fill(self, rows: Sequence[Row], details: Details, holder: NodeId, job: Job) -> Region:
-        """Get everything; raise `DataProblem` where that is not possible."""
-        found: Region | None = None
-        if rows[0].start >= details.size > 0:
-            message = f"a part from byte {rows[0].start:,} on was claimed, and `{self._resource}` has {details.size:,}"
-            raise Misuse("D102", message)
+    def is_at_hand(self, holder: NodeId) -> bool:
+        """Tell whether a process is on this host."""
         home = self._home_of(holder)
-        for row in rows:
-            found = self._fill_row(row, details, job, home)
-        assert found is not None
-        return found
+        return home is not None and home.host == self._here
 
-    def _fill_row(self, row: Row, details: Details, job: Job, base: Home | None) -> Region:
-        home = self._home_of(row.holder)
+    def fill(self, data: Data, details: Details, claim: Claim, job: Job) -> Region:
+        """Get everything that is claimed; raise `DataProblem` where that is not possible."""
+        size, (start, end) = details.size, ends_of(claim, details.size)
+        if claim.first >= size > 0:
+            message = f"a part from byte {claim.first:,} on was claimed, and `{self._resource}` has {size:,}"
+            raise Misuse("D102", message)
+        home = self._home_of(data.holder)
         if home is None:
-            raise DataProblem("D204", f"`{self._resource}` is at process {row.holder}, of which nothing is known here")
-        is_whole = row.start == 0 and row.end == details.size
-        length = 0 if is_whole else row.end - row.start
-        options = Options(offset=row.start, length=length, max_seconds=job.max_seconds, origin=row.origin)
+            raise DataProblem("D204", f"`{self._resource}` is at process {data.holder}, of which nothing is known here")
+        is_whole = (start, end) == (0, size)
         if home.host == self._here:
-            region = self._store.region(self._resource)
-            # A part that was changed here lies in the memory that this host has, whatever the base's has been.
-            birth = details.birth if base is None or base.host == home.host or region is None else region.birth
-            return self._attached(self._where(row, details, home, birth), options, job)
-        places = [self._where(row, details, one, 0) for one in (home, *self._neighbours(home.host)) if one.data_address]
+            length = 0 if is_whole else end - start
+            return self.patiently(lambda: self._attached(data, details, home, start, length), job)
+        places = [self._where(details, one) for one in (home, *self._neighbours(home.host)) if one.data_address]
         if not places:
-            raise DataProblem("D204", f"process {row.holder} does not hand `{self._resource}` to other hosts")
-        fetch = self._store.fetching(*dict.fromkeys(places), options=options, path=self.path)
+            raise DataProblem("D204", f"process {data.holder} does not hand `{self._resource}` to other hosts")
+        rows: tuple[tuple[int, int, int], ...] = ((start, end, details.version),)
+        parts = 0
+        if data.has_parts:
+            rows, parts = self._looked(places, start, end, job)
+        for row in rows:
+            region = self._fetched(places, row, details, job)
+        if is_whole:
+            region.reach((details.version, parts))
+        return region
+
+    def _attached(self, data: Data, details: Details, home: Home, offset: int, length: int) -> Region:
+        if not data.has_parts:
+            where = self._where(details, home, details.birth)
+            return self._store.attach(where, offset=offset, length=length or None)
+        region = self._store.region(self._resource)
+        if region is None or region.birth != details.birth:
+            raise DataLost("D201", f"version {details.version} of `{self._resource}` is not here: it was removed")
+        region.labels(details.version, offset=offset, length=length or None)
+        return region
+
+    def _looked(
+        self, places: Sequence[Where], start: int, end: int, job: Job
+    ) -> tuple[tuple[tuple[int, int, int], ...], int]:
+        """Ask which version each stretch has where the data is: all of its processes there say the same."""
+
+        def watch(line: Line) -> None:
+            job.line = line
+            if job.stopped.is_set():
+                line.shut()
+
+        dialling = Dialling(job.max_seconds, on_line=watch)
+        *others, last = dict.fromkeys(places)
+        for place in (*others, last):
+            try:
+                labels = self._store.look(place, start, end, dialling)
+            except DataProblem:
+                if place is last or job.stopped.is_set():
+                    raise
+            else:
+                break
+            finally:
+                job.line = None
+        return labels.rows, labels.parts
+
+    def _fetched(self, places: Sequence[Where], row: tuple[int, int, int], details: Details, job: Job) -> Region:
+        start, end, version = row
+        length = 0 if (start, end) == (0, details.size) else end - start
+        level = (details.version, SOME)
+        options = Options(offset=start, length=length, max_seconds=job.max_seconds, level=level)
+        found = [replace(one, version=version) for one in dict.fromkeys(places)]
+        fetch = self._store.fetching(*found, options=options, path=self.path)
         job.fetch = fetch
         if job.stopped.is_set():
             fetch.cancel()
@@ -178,11 +185,6 @@ class Filler:
             return fetch.run()
         finally:
             job.fetch = None
-
-    def _attached(self, where: Where, options: Options, job: Job) -> Region:
-        return self.patiently(
-            lambda: self._store.attach(where, offset=options.offset, length=options.length or None), job
-        )
 
     def patiently(self, act: Callable[[], _T], job: Job) -> _T:
         """Do what needs memory that somebody else of this host may be writing to: wait for that one for a while."""
@@ -201,9 +203,9 @@ class Filler:
                         raise TimeoutError(f"`{self._resource}` was not to be had in time") from problem
                     raise
 
-    def _where(self, row: Row, details: Details, home: Home, birth: int) -> Where:
-        where = home.where(self._resource, row.version, details.size, birth)
+    def _where(self, details: Details, home: Home, birth: int = 0) -> Where:
+        where = home.where(self._resource, details.version, details.size, birth)
         return replace(where, form=details.form, keep_last=details.keep_last, copies=details.copies)
 
 
-__all__ = ["Filler", "Job", "Row", "ends_of", "job_of", "rows_of", "stopped_by", "within"]
+__all__ = ["Filler", "Job", "ends_of", "job_of", "stopped_by", "within"]

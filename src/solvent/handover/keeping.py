@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataLost, DataProblem
@@ -10,7 +11,7 @@ from solvent.handover.access import Access
 from solvent.handover.data.draft import can_draft
 from solvent.handover.data.extents import UNDER_WAY, version_of
 from solvent.handover.data.opening import when_files_can_be_opened
-from solvent.handover.filling import Filler, ends_of, job_of, rows_of
+from solvent.handover.filling import Filler, ends_of, job_of
 from solvent.handover.finding import found_on, newest_on
 from solvent.handover.words import (
     details_from_text,
@@ -66,7 +67,7 @@ class Keeping:
             self._is_known = True
             details = details_from_text(data.details)
             if details is not None:
-                if claim.is_plain and not grant.sources and not data.parts:
+                if claim.is_plain and not data.has_parts:
                     found = self._at_once(grant, data, details, contents)
                     if found is not None:
                         return found
@@ -95,15 +96,12 @@ class Keeping:
                 return None
             contents.check(sheet)
             writing = self._begun(region, next_version(grant.turn, version))
-            writing.origin = grant.turn, grant.use
         except DataProblem:
             return None
         # Everybody who shares the memory has what is written there. So who was said to have it may go on to be, which
         # saves a message to it; unless it wants to leave.
         holder = None if data.is_urgent or not self._node.is_neighbour(data.holder) else data.holder
-        return Access(
-            contents, region=region, writing=writing, base=version, over=version, holder=holder, copies=details.copies
-        )
+        return Access(contents, region=region, writing=writing, over=version, holder=holder, copies=details.copies)
 
     def _attached(
         self, grant: Granted, claim: Claim, contents: Contents, details: Details, filled: Region | None
@@ -117,27 +115,22 @@ class Keeping:
             # What was fetched may be something else when another one has written there.
             region = regions.pop() if regions else None
             if region is None or claim.is_shared:
-                rows = rows_of(data, details, grant.sources, claim)
-                region = self.filler.fill(rows, details, data.holder, job)
+                region = self.filler.fill(data, details, claim, job)
             contents.check(region.sheet)
             if claim.is_shared:
                 return region, None
             if claim.is_plain:
-                writing = self._begun(region, next_version(grant.turn, details.version))
-                writing.origin = grant.turn, grant.use
-            else:
-                version = part_version(self._node.node, grant.use)
-                writing = self._begun(region, version, offset=start, length=end - start)
-                writing.origin = grant.turn, details.version
-            return region, writing
+                return region, self._begun(region, next_version(grant.turn, details.version))
+            version = part_version(self._node.node, grant.use)
+            return region, self._begun(region, version, offset=start, length=end - start)
 
         region, writing = self.filler.patiently(begun, job)
         self._region = region
         if writing is None:
             view = region.look(offset=start, length=end - start)
-            return Access(contents, region=region, seen=view, base=details.version, copies=details.copies)
-        over = -1 if grant.sources or grant.data.parts else details.version
-        return Access(contents, region=region, writing=writing, base=details.version, over=over, copies=details.copies)
+            return Access(contents, region=region, seen=view, copies=details.copies)
+        over = -1 if data.has_parts else details.version
+        return Access(contents, region=region, writing=writing, over=over, copies=details.copies)
 
     def _made(self, grant: Granted, contents: Contents, *, since: int = -1) -> Access:
         """Make the data, since there is none; what an earlier run left here counts only if it was to be kept.
@@ -162,10 +155,9 @@ class Keeping:
         # Somebody may still have what was left, or be looking at what was made.
         region, writing, base = self.filler.patiently(begun, job_of(self._node.max_seconds))
         self._region = region
-        writing.origin = grant.turn, grant.use
         if base < 0 and contents.initial is not None and len(contents.initial):
             writing.view[:] = contents.initial
-        return Access(contents, region=region, writing=writing, base=base, copies=region.sheet.copies)
+        return Access(contents, region=region, writing=writing, copies=region.sheet.copies)
 
     def leave_behind(self, claim: Claim) -> None:
         """See to it that no process of this host that was taken for dead, and lives, changes what is granted here.
@@ -184,6 +176,7 @@ class Keeping:
         """Begin to write, so that no version is made when others have gone on without this process."""
         writing = region.write(version, offset=offset, length=length)
         writing.epoch = self._node.heard
+        writing.level = (-1, -1) if is_part(version) else (version, 0)
         return writing
 
     def _left(self, contents: Contents, *, is_counting: bool) -> tuple[Region | None, int]:
@@ -196,7 +189,10 @@ class Keeping:
             self._node.store.remove(self._name)
             return None, -1
         contents.check(region.sheet)
-        region.recover(found)
+        if region.sheet.level[0] == found:
+            region.labels(found)
+        else:
+            region.recover(found)
         return region, found
 
     def is_quick(self, grant: Granted, contents: Contents) -> bool:
@@ -218,8 +214,8 @@ class Keeping:
         version = writing.version
         self._is_known = True
         if is_part(version):
-            # The lock only notes that the part was changed, and by whom.
-            return Data(access.base, self._node.node)
+            # It is with the data already.
+            return None
         holder = self._node.node if access.holder is None else access.holder
         return Data(version, holder, self.details(region, version))
 
@@ -263,36 +259,35 @@ class Keeping:
             return False
         return newest is not None and newest > version
 
-    def inventory(self, *, until: float, is_released: bool = False) -> tuple[Data, ...]:
-        """Tell which version can be had on this host, and which parts, whoever wrote them; or that there was one.
+    def inventory(self, *, until: float, epoch: int, is_released: bool = False) -> Data | None:
+        """Tell which version can be had on this host, whoever wrote it; or that there was one.
 
         There was one also if some process has released it (`is_released`): its host may be gone, with all that it had.
-
-        Where something is missing of the version, another host may have parts that lie over it there. If not, what
-        comes second counts: what is left of an earlier version, or that there was one. That is also said where nobody
-        could look, since too many files are open.
+        That is also said where nobody could look, since too many files are open. From then on no part is changed here
+        by who has not heard of the epoch that is about to begin.
         """
-        me, is_known, told = self._node.node, self._is_known or is_released, list[Data]()
-        found = when_files_can_be_opened(self._looked, until=until)
-        if found is None:
-            is_known = True
-        else:
-            is_known, told = is_known or found[0], found[1]
-        if (is_known or told) and not any(one.version > 0 and not one.gaps for one in told):
-            told.append(lost_data(me))
-        return tuple(told)
+        me, is_known = self._node.node, self._is_known or is_released
+        looked = when_files_can_be_opened(partial(self._looked, epoch), until=until)
+        if looked is None:
+            return lost_data(me)
+        was_there, found = looked
+        return found or (lost_data(me) if is_known or was_there else None)
 
-    def _looked(self) -> tuple[bool, list[Data]]:
+    def _looked(self, epoch: int) -> tuple[bool, Data | None]:
         """Tell whether there was a version on this host, and what can be had."""
         try:
             with self._node.store.glance(self._name) as region:
                 if region is None:
-                    return False, []
+                    return False, None
+                with suppress(DataProblem):
+                    # If a process was stopped while it changed the card, it changes nothing else.
+                    region.bar(epoch)
                 sheet = region.sheet
-                is_torn = version_of(sheet.extents) in (None, UNDER_WAY)
-                return sheet.stamps > _STAMPS_OF_MAKING and is_torn, found_on(sheet, self._node.node)
+                was_written = version_of(sheet.extents) in (None, UNDER_WAY)
+                found = found_on(sheet, self._node.node, is_torn=region.is_torn())
+                return sheet.stamps > _STAMPS_OF_MAKING and was_written, found
         except DataProblem:
-            return False, []
+            return False, None
 
 
 __all__ = ["Keeping"]

@@ -352,10 +352,13 @@ class SpaceNode:
         here = when_files_can_be_opened(self.store.names, until=until)
         released = self.host.state.released
         names = {*question.resources, *(self.resources if here is None else here), *released}
+        state = self.host.state
+        epoch = max(state.promised[0], state.epoch[0] + 1)
         found = {
-            name: self.resource(name).inventory(until=until, is_released=name in released) for name in sorted(names)
+            name: self.resource(name).keeping.inventory(until=until, epoch=epoch, is_released=name in released)
+            for name in sorted(names)
         }
-        return {name: data for name, data in found.items() if data}
+        return {name: data for name, data in found.items() if data is not None}
 
     def lost(self, peer: NodeId, why: str) -> None:
         """Hear that a process is not to be reached; of one on this host it can be told for certain whether it lives."""

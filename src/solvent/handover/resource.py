@@ -18,10 +18,10 @@ from solvent.errors import DataLost, DataProblem, SolventError, SpaceProblem
 from solvent.handover.copying import Copying
 from solvent.handover.cycle import Cycle
 from solvent.handover.data.card import Fenced
-from solvent.handover.filling import Job, Row, rows_of
+from solvent.handover.filling import Job
 from solvent.handover.joining import MAX_PIECES, Joining
 from solvent.handover.keeping import Keeping
-from solvent.handover.words import LOST, details_from_text, is_part
+from solvent.handover.words import LOST, details_from_text
 from solvent.protocols.elmp.vocabulary import (
     WHOLE,
     Claim,
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 _PAUSE_SECONDS = 0.05
 _MAX_PAUSE_SECONDS = 1.0
+_ELSEWHERE = frozenset(("D201", "D202", "D203", "D204", "D205"))
+"""Where a part is to be brought it cannot be taken now."""
 _GONE_SECONDS = 1.0
 """How long to ask for what its holder says it has not: a repair may be about to name another."""
 
@@ -78,6 +80,7 @@ class Resource:
         #: What is fetched for somebody who wants to leave.
         self._errand: Job | None = None
         self._joining = Joining()
+        self._is_copying = False
 
     # -------------------------------------------------------------------------------------------------- the user
 
@@ -186,9 +189,7 @@ class Resource:
         wanted: Withdraw | Release = Withdraw(cycle.number)
         try:
             try:
-                self._commit(access)
-                if access.copies > 1 and access.writing is not None:
-                    problem = self._copying.copied(access)
+                problem = self._commit(cycle, access)
             finally:
                 if access.writing is None or access.writing.is_over:
                     wanted = Release(cycle.number, self.keeping.data_of(access) if access.writing is not None else None)
@@ -196,25 +197,46 @@ class Resource:
                     # There was no room for it, say. The others go on with the version before.
                     access.abandon()
         finally:
-            if type(wanted) is Release and wanted.data is not None:
+            if type(wanted) is Release and access.writing is not None:
                 self._node.changed_epoch = self._node.epoch
                 self._announce()
             self._node.request(In(self.name, wanted), is_last=True)
         return problem
 
-    def _commit(self, access: Access) -> None:
-        """Make a version; if others of this host have gone on to another epoch, this process is about to hear of it."""
+    def _commit(self, cycle: Cycle, access: Access) -> SpaceProblem | None:
+        """Make a version where the data is; say so if not as many hosts have it as are to.
+
+        If others have gone on to another epoch, this process is about to hear of it; the data may be elsewhere then.
+        """
         node, end = self._node, time.monotonic() + self._node.max_seconds
         while True:
             heard = node.heard()
             try:
-                access.commit()
-            except Fenced:
+                problem = self._copying.made(access, lambda: self._data_of(cycle))
+            except DataProblem as error:
                 node.check()
-                if not node.host.wait(lambda: node.heard() != heard, end - time.monotonic()):  # noqa: B023
+                if not isinstance(error, Fenced) and not (access.is_part and error.code in _ELSEWHERE):
                     raise
+                left = end - time.monotonic()
+                # A host that does not answer may be dead, and then another one is named soon.
+                seconds = left if isinstance(error, Fenced) and not access.is_part else min(left, _PAUSE_SECONDS)
+                if left <= 0 or (not node.host.wait(lambda: node.heard() != heard, seconds) and seconds == left):  # noqa: B023
+                    raise node.trouble.silence() or error from error
             else:
-                return
+                if not access.is_part or node.heard() == heard or node.fault is not None:
+                    if problem is not None and access.is_part:
+                        self.copy_again()
+                    return problem
+
+    def _data_of(self, cycle: Cycle) -> Data:
+        """Return where the data is now: a repair may have named another process since it was granted."""
+        state = self._node.host.state.resources.get(self.name)
+        assert cycle.grant is not None
+        number, known = cycle.grant.use, cycle.grant.data
+        found = [use.data for use in state.uses if use.number == number] if state is not None else []
+        data = found[0] if found and found[0] is not None else known
+        assert data is not None
+        return data
 
     def _announce(self) -> None:
         """Before the first version is released, tell all others that there is one: this host may be lost with it."""
@@ -274,8 +296,6 @@ class Resource:
         cycle = self._cycles.get(grant.handle)
         if cycle is not None and cycle.access is not None:
             # A repair grants again what is in use, and whose data is here.
-            if grant.data is not None and is_part(cycle.access.version):
-                cycle.access.lie_over(grant.data.version)
             return
         if cycle is None:
             # Given up meanwhile.
@@ -285,26 +305,23 @@ class Resource:
             cycle.job.stop()
             cycle.job = cycle.region = cycle.problem = None
             cycle.is_settled = False
-        if grant.data is None or self._is_at_hand(grant.data, grant):
+        if grant.data is None or self._is_at_hand(grant.data):
             cycle.settle()
         else:
             cycle.job = job = Job(self._node.max_seconds)
             _start(partial(self._fetch_for, cycle, grant, job), f"solvent-fetch-{self.name}")
 
-    def _is_at_hand(self, data: Data, told: Granted | Entrusted) -> bool:
-        if details_from_text(data.details) is None:
-            return True
-        return self.keeping.filler.is_at_hand((*data.holders(), *(source.holder for source in told.sources)))
+    def _is_at_hand(self, data: Data) -> bool:
+        return details_from_text(data.details) is None or self.keeping.filler.is_at_hand(data.holder)
 
     def _fetch_for(self, cycle: Cycle, grant: Granted, job: Job) -> None:
         """Fetch what a claim needs; in a thread of its own."""
         assert grant.data is not None
         details = details_from_text(grant.data.details)
         assert details is not None
-        rows = rows_of(grant.data, details, grant.sources, cycle.claim)
         region = problem = None
         try:
-            fill = partial(self.keeping.filler.fill, rows, details, grant.data.holder, job)
+            fill = partial(self.keeping.filler.fill, grant.data, details, cycle.claim, job)
             region = self._trying(job, cycle.claim, fill)
         except SolventError as error:
             problem = error
@@ -312,7 +329,7 @@ class Resource:
             return
         cycle.region, cycle.problem = region, problem
         cycle.settle()
-        if region is not None and cycle.claim.is_plain and not grant.sources and not grant.data.parts:
+        if region is not None and cycle.claim.is_plain:
             text = self.keeping.details(region, details.version)
             self._node.request_quietly(In(self.name, Fetched(grant.data.version, text, grant.use)))
         self._node.wake()
@@ -344,14 +361,12 @@ class Resource:
     def _fetch_all(self, told: Entrusted, job: Job) -> None:
         """Get the version and all parts that lie over it to this host, as they are: nothing is changed there."""
         data = told.data
-        details, text = details_from_text(data.details), data.details
-        rows = list[Row]()
+        details, text, pieces = details_from_text(data.details), data.details, 0
         if details is not None:
-            rows = rows_of(data, details, told.sources, WHOLE)
-            fill = partial(self.keeping.filler.fill, rows, details, data.holder, job)
+            fill = partial(self.keeping.filler.fill, data, details, WHOLE, job)
             try:
                 region = self._trying(job, WHOLE, fill, gone_seconds=_GONE_SECONDS)
-                text = self.keeping.details(region, details.version)
+                text, pieces = self.keeping.details(region, details.version), len(region.sheet.extents)
             except DataLost:
                 if self.keeping.has_newer(details.version):
                     return
@@ -361,27 +376,29 @@ class Resource:
                 # Whoever wants to leave keeps it, and somebody is told again if it dies.
                 return
         self._node.request_quietly(In(self.name, Fetched(data.version, text, told.use)))
-        if len(rows) > MAX_PIECES and text != LOST:
+        if pieces > MAX_PIECES:
             self._joining.join(self._node, self)
 
     def copy_again(self) -> None:
-        """Have other hosts take the data, which is here, since some are lost that had it."""
-        _start(self._copy_again, f"solvent-copy-{self.name}")
+        """Have other hosts take the whole of the data, since too few have it; once at a time."""
+        with self._guard:
+            is_begun, self._is_copying = self._is_copying, True
+        if not is_begun:
+            _start(self._copy_again, f"solvent-copy-{self.name}")
 
     def _copy_again(self) -> None:
         pause = _PAUSE_SECONDS
-        with suppress(SolventError):
-            region = self._node.store.region(self.name)
-            if region is None or region.sheet.copies == 1:
-                return
-            while self._joining.join(self._node, self, is_keeper=True):
-                # Perhaps somebody only reads it, and no release will see to it.
-                time.sleep(pause)
-                pause = min(2 * pause, _MAX_PAUSE_SECONDS)
-
-    def inventory(self, *, until: float, is_released: bool) -> tuple[Data, ...]:
-        """Tell what data there is on this host; wait until some moment if no files can be opened."""
-        return self.keeping.inventory(until=until, is_released=is_released)
+        try:
+            with suppress(SolventError):
+                region = self._node.store.region(self.name)
+                if region is None or region.sheet.copies == 1:
+                    return
+                while self._joining.join(self._node, self, is_keeper=True):
+                    # Perhaps somebody only reads it, and no release will see to it.
+                    time.sleep(pause)
+                    pause = min(2 * pause, _MAX_PAUSE_SECONDS)
+        finally:
+            self._is_copying = False
 
     def fail(self, fault: SolventError) -> list[tuple[Cycle, Access]]:
         """Let everything be over, since the process takes no part in the space any more; give what was held.

@@ -6,21 +6,19 @@ names the holder, and in a few words which version that has (*details*).
 A version is made from the turn of the claim under which it is written, so that versions grow and a version of a claim
 that was lost is never taken for one of a later claim. A process that has the token and is alone may write many under
 one turn; they are counted in the lower bits. A part that was written under a claim of its own has a version that tells
-who wrote it and under which of its claims, since that is what the lock says about it.
-
-Where a version comes from is noted with its bytes (`Extent.origin`): of the whole, the turn and the number of the claim
-that had it last to itself; of a part, the turn of its claim and the version that it was a change of. So of whatever is
-found in a memory it can be told what counts, though all that had to do with it are dead.
+who wrote it and under which of its claims: no other part has that.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from solvent.handover.data import Where
 from solvent.protocols.elmp.vocabulary import Data
-from solvent.protocols.machine import NodeId
+
+if TYPE_CHECKING:
+    from solvent.protocols.machine import NodeId
 
 _COUNT_BITS = 16
 _USE_BITS = 32
@@ -118,11 +116,6 @@ def is_part(version: int) -> bool:
     return version >= _PART
 
 
-def writer_of(version: int) -> tuple[NodeId, int]:
-    """Tell who has written a part, and under which of its claims."""
-    return NodeId((version ^ _PART) >> _USE_BITS), version & ((1 << _USE_BITS) - 1)
-
-
 __all__ = [
     "LOST",
     "Details",
@@ -135,5 +128,4 @@ __all__ = [
     "part_version",
     "rest_of",
     "text_from_details",
-    "writer_of",
 ]

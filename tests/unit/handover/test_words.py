@@ -7,7 +7,6 @@ from solvent.handover.words import (
     is_part,
     next_version,
     part_version,
-    writer_of,
 )
 from solvent.protocols.machine import NodeId
 
@@ -28,12 +27,6 @@ def test_versions_of_parts_tell_who_wrote_them() -> None:
     assert len(versions) == 6
     assert all(is_part(version) and version < 2**64 for version in versions)
     assert not is_part(next_version(2**46, 0))
-
-
-def test_a_part_tells_its_writer() -> None:
-    """Who has written it, and under which claim, is read from its version."""
-    for node, use in ((A, 1), (B, 2**32 - 1), (B, 0)):
-        assert writer_of(part_version(node, use)) == (node, use)
 
 
 def test_what_is_no_home_is_none() -> None:

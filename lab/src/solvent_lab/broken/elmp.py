@@ -254,10 +254,10 @@ def waits_for_nobody(_wait: Any, _now: Step, use: Use, _active: tuple[Entry, ...
 def waits_for_those_that_hold(on_await: Any, now: Step, message: Await) -> None:
     """A waiting claim reports that it is over, and a later one overtakes it."""
     (to, number) = message.asker
-    waiting = [one for one in now.state.uses if not one.is_held and one.handle is not None]
+    waiting = [one for one in now.state.uses if not one.is_held]
     over = tuple(one.number for one in waiting if one.number in message.uses)
     if over:
-        now.send(to, Done(number, now.me, over, is_changed=False))
+        now.send(to, Done(number, now.me, over))
     on_await(now, replace(message, uses=tuple(one for one in message.uses if one not in over)))
 
 
@@ -374,8 +374,8 @@ def merges_first(on_fetched: Any, now: Step, fetched: Fetched) -> None:
     on_fetched(now, fetched)
     for place in now.state.places:
         data = place.data
-        if data is not None and data.parts:
-            lock.put(now, replace(place, data=replace(data, version=data.version + 1, parts=())))
+        if data is not None and data.has_parts:
+            lock.put(now, replace(place, data=replace(data, version=data.version + 1, has_parts=False)))
 
 
 @BROKEN.add(BOTH_LEAVE)
@@ -384,6 +384,14 @@ def takes_any_word(on_fetched: Any, now: Step, fetched: Fetched) -> None:
     """What was fetched of a version counts for any claim that holds now."""
     held = [use.number for use in now.state.uses if use.is_held and use.claim.is_plain]
     on_fetched(now, replace(fetched, use=held[0] if held else 0))
+
+
+@BROKEN.add(ONE_HOST)
+@variant(lock, "pass_on")
+def says_nothing_of_parts(pass_on: Any, now: Step, place: Place) -> None:
+    """The token does not say that a part may be changed."""
+    data = place.data
+    pass_on(now, place if data is None else replace(place, data=replace(data, has_parts=False)))
 
 
 BROKEN["fetches-on"] = partial(

@@ -1,16 +1,16 @@
 """Processes of a space as they must not be: one known fault each.
 
-The checker finds all but the last four, which are wrong about parts in a repair: the simulator finds those
+The checker finds all but the last, which is wrong about parts in a repair: the simulator finds that
 (`tests/simulation/test_handover_parts.py`), where real hosts would lose what was released.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
-from solvent.protocols.elmp.vocabulary import Request
+from solvent.protocols.elmp.vocabulary import WHOLE, Request
 from solvent.protocols.handover import members, repair
 from solvent.protocols.handover.messages import Muster, Present
 from solvent.protocols.handover.plan import NUMBERS_BITS
@@ -201,7 +201,7 @@ def waits_for_the_dead(proceed: Any, now: Step, renew: Renew) -> None:
     renewals = []
     for name, renewal in renew.renewals:
         old = now.state.resources.get(name)
-        entries = () if old is None else tuple(one for use in old.uses for one in use.earlier)
+        entries = () if old is None else tuple((*one, WHOLE, 0) for use in old.uses for one in use.awaits)
         renewals.append((name, replace(renewal, entries=(*renewal.entries, *entries))))
     proceed(now, replace(renew, renewals=tuple(renewals)))
 
@@ -229,7 +229,7 @@ def counts_on(plans: Any, now: Step, answers: list[Attendance], ballot: Ballot) 
 @variant(repair, "attendance")
 def takes_one_for_another(attendance: Any, now: Step, found: Found) -> Attendance:
     """What is found of one resource counts for all."""
-    last = max(found.values(), key=lambda one: cast("Data", one).version, default=None)
+    last = max(found.values(), key=lambda one: one.version, default=None)
     answer: Attendance = attendance(now, {} if last is None else dict.fromkeys((*now.state.resources, *found), last))
     return answer
 
@@ -285,43 +285,11 @@ def _plans_with(
 
 
 @variant(repair, "plans")
-def lays_parts_anyhow(plans: Any, now: Step, answers: list[Attendance], ballot: Ballot) -> Plans:
-    """Of parts that overlap, any one counts instead of the latest."""
-
-    def seen(data: Data) -> Data:
-        turn = max((part.turn for part in data.parts), default=0)
-        return replace(data, parts=tuple(replace(part, turn=turn) for part in data.parts))
-
-    return _plans_with(plans, now, answers, ballot, seen)
+def counts_no_parts(plans: Any, now: Step, answers: list[Attendance], ballot: Ballot) -> Plans:
+    """Of two memories that have the same version any one counts, however many parts were changed there since."""
+    return _plans_with(plans, now, answers, ballot, lambda data: replace(data, parts=0))
 
 
-@variant(repair, "plans")
-def takes_all_parts_for_new(plans: Any, now: Step, answers: list[Attendance], ballot: Ballot) -> Plans:
-    """A part counts over every version, even if it changed an earlier one."""
-
-    def seen(data: Data) -> Data:
-        turns = 1 << 60
-        return replace(data, parts=tuple(replace(part, turn=part.turn + turns, base=0) for part in data.parts))
-
-    return _plans_with(plans, now, answers, ballot, seen)
-
-
-@variant(repair, "plans")
-def wants_all_in_one_memory(plans: Any, now: Step, answers: list[Attendance], ballot: Ballot) -> Plans:
-    """A version with a gap in one memory does not count, even if parts of another one cover the gap."""
-
-    def seen(data: Data) -> Data:
-        return replace(data, version=-1, details="lost", gaps=()) if data.gaps else data
-
-    return _plans_with(plans, now, answers, ballot, seen)
-
-
-@variant(repair, "plans")
-def overlooks_gaps(plans: Any, now: Step, answers: list[Attendance], ballot: Ballot) -> Plans:
-    """A version counts although a part of it is nowhere any more."""
-    return _plans_with(plans, now, answers, ballot, lambda data: replace(data, gaps=()))
-
-
-PARTS = {one.name: one for one in (lays_parts_anyhow, overlooks_gaps, takes_all_parts_for_new, wants_all_in_one_memory)}
+PARTS = {counts_no_parts.name: counts_no_parts}
 
 __all__ = ["BROKEN", "PARTS"]

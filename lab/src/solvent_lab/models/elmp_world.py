@@ -44,7 +44,6 @@ from solvent.protocols.elmp.vocabulary import (
     Left,
     Release,
     Request,
-    Source,
 )
 from solvent.protocols.machine import Answered, Ask, Effect, Effects, NodeId, Report, Requested, Value
 from solvent_lab.checker.model import Asking as AskingMode
@@ -108,7 +107,6 @@ class Fetch(Value, frozen=True, gc=False):
     """Asked of the world around: fetch the data; the answer comes when it is here."""
 
     data: Data
-    sources: tuple[Source, ...]
     use: int
 
 
@@ -147,13 +145,11 @@ class User(Elmp):
         """Return what the user does when it is told something: at once, or by an answer."""
         outcome = effect.outcome if isinstance(effect, Report) else None
         if isinstance(outcome, Entrusted):
-            return [Ask(Fetch(outcome.data, outcome.sources, outcome.use))]
+            return [Ask(Fetch(outcome.data, outcome.use))]
         if not isinstance(outcome, Granted):
             return []
         data = outcome.data
-        # Of parts it is said by who was entrusted with all of it only.
-        is_said = data is not None and not (self.is_late or data.parts or outcome.sources)
-        fetched = [Fetched(data.version, use=outcome.use)] if data is not None and is_said else []
+        fetched = [Fetched(data.version, use=outcome.use)] if data is not None and not self.is_late else []
         if self.is_instant:
             return [*fetched, Release(outcome.handle)]
         is_shared = any(use.claim.is_shared for use in state.uses if use.number == outcome.use)
@@ -304,8 +300,6 @@ def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
         changed[name] = getattr(value, name) % numbers
     if isinstance(value, ElmpState):
         changed["used"] = 0
-    if isinstance(value, Data):
-        changed["since"] = (rename(value.since[0]), 0)
     if isinstance(value, Busy):
         changed["requests"] = tuple((requester, number % _MAX_NUMBERS) for requester, number in value.requests)
     for name in kind.__struct_fields__:

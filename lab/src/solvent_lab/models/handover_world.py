@@ -152,7 +152,7 @@ class Tenant(SpaceMachine):
                 return [In(resource, Request())]
             case Opened(resource) if self.contacts or self.is_returning:
                 return [In(resource, Request())]
-            case Of(resource, Entrusted(data, _, use)):
+            case Of(resource, Entrusted(data, use)):
                 done.append(Ask(Fetch(resource, data, use)))
             case Of(resource, Granted() as granted):
                 return self._uses(resource, granted, done)

@@ -6,6 +6,7 @@ which version each stretch of them has. It is a small file, mapped by everybody,
     0     magic
     8     number of the last change, n
     16    number of the last repair: who has not heard of it makes no version
+    24    number of the last repair that has looked what is here: who has not heard of it changes no part
     4096  sheet of the even changes: its number, length, checksum, then the sheet itself
     ...   sheet of the odd changes
     ...   room for a few changes of the data, see `redo`
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from solvent.errors import DataProblem, Misuse
-from solvent.handover.data.extents import UNKNOWN, Extents, Origin
+from solvent.handover.data.extents import NO_LEVEL, Extents, Level
 from solvent.handover.data.locks import give_first_byte, is_locked, take_first_byte, try_lock, unlock
 from solvent.handover.data.opening import opening
 from solvent.protocols.machine import Value
@@ -77,7 +78,7 @@ class Redo(Value, frozen=True, gc=False, array_like=True):
     form: str | None = None
     #: The runs of bytes that are noted down on the card; none if they are in a file.
     runs: tuple[tuple[int, int], ...] | None = None
-    origin: Origin = UNKNOWN
+    level: Level = NO_LEVEL
 
 
 class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -88,6 +89,7 @@ class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
     birth: int
     size: int
     extents: Extents
+    level: Level = NO_LEVEL
     #: How far somebody who is to change the size has asked for room, or did when it died; 0 if nobody has.
     reach: int = 0
     #: The number of the last stamp.
@@ -135,7 +137,7 @@ class Card:
         except BaseException:
             os.close(self._file)
             raise
-        self._numbers = memoryview(self._map)[:24].cast("Q")
+        self._numbers = memoryview(self._map)[:32].cast("Q")
 
     def close(self) -> None:
         """Let go of it, and of all locks; other threads that use it are told."""
@@ -183,11 +185,13 @@ class Card:
             time.sleep(0.00001 * look)
         raise DataProblem("D206", "a card of shared memory is damaged", hint="remove the resource, and make it anew")
 
-    def change(self, how: Callable[[Sheet], Sheet], *, is_alone: bool = False, epoch: int | None = None) -> Sheet:
+    def change(
+        self, how: Callable[[Sheet], Sheet], *, is_alone: bool = False, epoch: int | None = None, is_part: bool = False
+    ) -> Sheet:
         """Change it, so that nobody ever sees anything but the old sheet or the new one.
 
         Who has taken all of the data is alone with the card, too, and need not wait for others that change it. With an
-        epoch, raise `Fenced` if a later one is on the card.
+        epoch, raise `Fenced` if a later one is on the card; of a part, also if a later repair has looked here.
         """
         with self._changing:
             self._go_on()
@@ -195,7 +199,7 @@ class Card:
                 return self._replace(how)
             take_first_byte(self._file)
             try:
-                if epoch is not None and epoch < self._numbers[2]:
+                if epoch is not None and epoch < max(self._numbers[2], self._numbers[3] if is_part else 0):
                     raise self._fenced()
                 return self._replace(how)
             finally:
@@ -209,6 +213,11 @@ class Card:
     def epoch(self) -> int:
         """The last epoch that `fence` has told it of."""
         return self._numbers[2]
+
+    @property
+    def barred(self) -> int:
+        """The last epoch that `bar` has told it of."""
+        return self._numbers[3]
 
     def fence(self, epoch: int) -> None:
         """Let nobody make a version who has not heard of an epoch; who is making one just now is waited for.
@@ -224,11 +233,19 @@ class Card:
                 self._numbers[2] = max(self._numbers[2], epoch)
                 give_first_byte(self._file)
 
+    def bar(self, epoch: int) -> None:
+        """Let nobody change a part here any more who has not heard of an epoch that is about to begin."""
+        with self._changing:
+            self._go_on()
+            take_first_byte(self._file)
+            self._numbers[3] = max(self._numbers[3], epoch)
+            give_first_byte(self._file)
+
     def forget_epoch(self) -> None:
         """Forget the epoch of an earlier run, of which nobody is there any more."""
         with self._changing:
             self._go_on()
-            self._numbers[2] = 0
+            self._numbers[2] = self._numbers[3] = 0
 
     def _replace(self, how: Callable[[Sheet], Sheet]) -> Sheet:
         old = self.sheet()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.handover.data.card import ROOM_BYTES, Redo
+from solvent.handover.data.extents import ANOTHER
 from solvent.handover.data.redo import MUCH_BYTES, RUNS_ON_CARD, copy, finish, noted, repeat
 from solvent.handover.data.writing import Writing, give_room_back
 
@@ -73,24 +74,26 @@ class Drafting(Writing):
                 return
         card.note(b"".join([data for _, data in pieces]))
         runs = tuple([(first, first + len(data)) for first, data in pieces])
-        entry = Redo(0, self._taken.end, self.end, version, self._form, runs, self.origin)
-        card.change(lambda sheet: noted(sheet, entry), is_alone=True, epoch=self._heard())
+        entry = Redo(0, self._taken.end, self.end, version, self._form, runs, self.level)
+        is_part = self.level[1] == ANOTHER
+        card.change(lambda sheet: noted(sheet, entry), is_alone=True, epoch=self._heard(), is_part=is_part)
         for first, data in pieces:
             memory.put(first, data)
-        finish(card, memory, entry, is_alone=True)
+        self.reached = finish(card, memory, entry, is_alone=True).level
 
     def _do_many(self, runs: list[tuple[int, int]], version: int, size: int) -> None:
         """Note the changes down in a file, do them, and say so."""
         card, is_alone = self._card, self._is_whole
         is_heavy, is_much = self._is_whole and HEAVY * size > self.end, size > MUCH_BYTES
         self._notes.write(self._draft, runs, is_dropped=is_much)
-        entry = Redo(self.start, self._taken.end, self.end, version, self._form, origin=self.origin)
-        card.change(lambda sheet: noted(sheet, entry), is_alone=is_alone, epoch=self._heard())
+        entry = Redo(self.start, self._taken.end, self.end, version, self._form, level=self.level)
+        is_part = self.level[1] == ANOTHER
+        card.change(lambda sheet: noted(sheet, entry), is_alone=is_alone, epoch=self._heard(), is_part=is_part)
         if is_much:
             repeat(card, self._memory, self._notes, entry)
         else:
             copy(self._draft, runs, self._memory)
-        finish(card, self._memory, entry, is_alone=is_alone, is_heavy=is_heavy)
+        self.reached = finish(card, self._memory, entry, is_alone=is_alone, is_heavy=is_heavy).level
         self._notes.clear(self.start)
 
     def abandon(self) -> None:

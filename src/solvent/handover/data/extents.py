@@ -7,8 +7,8 @@ A version is a number from zero, and never names two different contents: that is
 Each change of an extent also gives it a new *stamp*, so that somebody who has looked before and looks again sees that
 it was written in between, even if it has the same version again.
 
-Whoever gives the numbers may want to know later where what is found under one came from. So an extent also has two more
-numbers, its *origin*, that mean nothing here and go wherever the bytes of the version go.
+Parts that were changed have numbers of their own, so a row does not tell whether all of it belongs together. The
+*level* of a memory does: of which version of the whole it has everything, and how many parts were changed since.
 """
 
 from __future__ import annotations
@@ -21,9 +21,13 @@ from msgspec.structs import replace
 
 from solvent.protocols.machine import Value
 
-Origin: TypeAlias = tuple[int, int]
-"""Where a version comes from, in the words of whoever gave its number."""
-UNKNOWN: Origin = (0, 0)
+Level: TypeAlias = tuple[int, int]
+"""The newest version of the whole of which anything is here; and how many parts were changed since, or one of these."""
+NO_LEVEL: Level = (-1, -1)
+SOME = -1
+"""Instead of a number of parts: not everything of that version is here, as far as is known."""
+ANOTHER = -2
+"""Instead of a number of parts: one more than there were."""
 VOID = -1
 """The version of what was never filled."""
 UNDER_WAY = -2
@@ -37,16 +41,27 @@ class Extent(Value, frozen=True, gc=False, array_like=True):
     end: int
     version: int
     stamp: int
-    origin: Origin = UNKNOWN
 
 
 Extents: TypeAlias = tuple[Extent, ...]
 _start_of, _end_of = attrgetter("start"), attrgetter("end")
 
 
-def whole(size: int, version: int, stamp: int, origin: Origin = UNKNOWN) -> Extents:
+def whole(size: int, version: int, stamp: int) -> Extents:
     """Make the row of a resource that is the same everywhere."""
-    return (Extent(0, size, version, stamp, origin),)
+    return (Extent(0, size, version, stamp),)
+
+
+def raised(level: Level, to: Level) -> Level:
+    """Return the level of a memory when something was written that belongs to another level."""
+    version, parts = to
+    if version < level[0] or to == NO_LEVEL:
+        return level
+    if parts >= 0:
+        return to
+    if version > level[0]:
+        return version, SOME
+    return (version, level[1] + 1) if parts == ANOTHER and level[1] >= 0 else level
 
 
 def part(extents: Extents, start: int, end: int) -> Extents:
@@ -81,7 +96,7 @@ def resized(extents: Extents, size: int) -> Extents:
     """Cut a row, or lengthen it by something void."""
     end = extents[-1].end
     if size <= end:
-        return part(extents, 0, size) if size else whole(0, extents[0].version, extents[0].stamp, extents[0].origin)
+        return part(extents, 0, size) if size else whole(0, extents[0].version, extents[0].stamp)
     kept = extents if end else ()
     return _joined((*kept, Extent(end, size, VOID, 0)))
 
@@ -104,22 +119,24 @@ def _joined(extents: Extents) -> Extents:
     for one in extents:
         if row and row[-1].version == one.version:
             last = row.pop()
-            stamp, origin = max(last.stamp, one.stamp), max(last.origin, one.origin)
-            one = Extent(last.start, one.end, one.version, stamp, origin)  # noqa: PLW2901
+            one = Extent(last.start, one.end, one.version, max(last.stamp, one.stamp))  # noqa: PLW2901
         row.append(one)
     return tuple(row)
 
 
 __all__ = [
+    "ANOTHER",
+    "NO_LEVEL",
+    "SOME",
     "UNDER_WAY",
-    "UNKNOWN",
     "VOID",
     "Extent",
     "Extents",
-    "Origin",
+    "Level",
     "first_other",
     "marked",
     "part",
+    "raised",
     "resized",
     "version_of",
     "whole",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from solvent.errors import DataLost, DataProblem, Misuse
 from solvent.handover.data.dialling import Dialling, Lines, Unwelcome
-from solvent.handover.data.extents import UNKNOWN, VOID, Origin, part, version_of
+from solvent.handover.data.extents import NO_LEVEL, VOID, Level, part, version_of
 from solvent.handover.data.kept import can_have
 from solvent.handover.data.wire import MAX_PIECE_BYTES, PIECE_BYTES, Broken, Lack, Line, Want
 from solvent.net.codec import Nonsense
@@ -52,8 +52,8 @@ class Options(Value, frozen=True, gc=False):
     #: A stretch only; a length of 0 reaches to the end.
     offset: int = 0
     length: int = 0
-    #: Where the version comes from.
-    origin: Origin = UNKNOWN
+    #: The level that it belongs to.
+    level: Level = NO_LEVEL
 
 
 class Progress(Value, frozen=True, gc=False):
@@ -295,7 +295,7 @@ class Fetch:
         writing = region.write_if(is_needed, wanted.version, offset=start, length=end - start, is_kept=False)
         if writing is None:
             return None
-        writing.origin = self._options.origin
+        writing.level = self._options.level
         if wanted.form != region.sheet.form and not self._options.length:
             writing.describe(wanted.form)
         return writing

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.handover.data.extents import (
+    NO_LEVEL,
     UNDER_WAY,
-    UNKNOWN,
     VOID,
     Extent,
     Extents,
-    Origin,
+    Level,
     marked,
     part,
+    raised,
     resized,
     version_of,
     whole,
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from solvent.handover.data.memory import Memory
 
 
-def stamped(sheet: Sheet, start: int, end: int, version: int, origin: Origin = UNKNOWN) -> Sheet:
-    """Give a stretch a version and a new stamp."""
+def stamped(sheet: Sheet, start: int, end: int, version: int, level: Level = NO_LEVEL) -> Sheet:
+    """Give a stretch a version and a new stamp; the version belongs to a level."""
     stamp = sheet.stamps + 1
-    return replace(sheet, stamps=stamp, extents=marked(sheet.extents, Extent(start, end, version, stamp, origin)))
+    row = marked(sheet.extents, Extent(start, end, version, stamp))
+    return replace(sheet, stamps=stamp, extents=row, level=raised(sheet.level, level))
 
 
 def can_have(sheet: Sheet, version: int, stretch: tuple[int, int] | None = None) -> bool:
@@ -123,15 +125,15 @@ def _copy_in(card: Card, memory: Memory, path: Path, start: int, end: int) -> No
         if one.version >= 0:
             _mark(card, one.start, one.end, UNDER_WAY)
             memory.copy_in(path, one.start, one.end)
-            _mark(card, one.start, one.end, one.version, one.origin)
+            _mark(card, one.start, one.end, one.version)
 
 
 def _note(card: Card, kept: Extents) -> None:
     card.change(lambda sheet: replace(sheet, kept=kept))
 
 
-def _mark(card: Card, start: int, end: int, version: int, origin: Origin = UNKNOWN) -> None:
-    card.change(lambda sheet: stamped(sheet, start, end, version, origin))
+def _mark(card: Card, start: int, end: int, version: int) -> None:
+    card.change(lambda sheet: stamped(sheet, start, end, version))
 
 
 __all__ = ["can_have", "is_only_kept", "keep", "newest", "put_back", "restore", "restored", "stamped"]

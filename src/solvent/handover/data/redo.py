@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.errors import DataProblem
-from solvent.handover.data.extents import UNDER_WAY, UNKNOWN, Extent, Extents, Origin, marked, whole
+from solvent.handover.data.extents import UNDER_WAY, Extent, Extents, marked, raised, whole
 from solvent.handover.data.opening import opening
 
 if TYPE_CHECKING:
@@ -155,11 +155,11 @@ def _pieces(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def noted(sheet: Sheet, entry: Redo) -> Sheet:
     """Say on a card that changes are noted down; with them the version is made."""
-    row = _marked(sheet, entry, sheet.size, UNDER_WAY, UNKNOWN)
+    row = _marked(sheet, entry, sheet.size, UNDER_WAY)
     return replace(sheet, stamps=sheet.stamps + 1, extents=row, redo=(*sheet.redo, entry))
 
 
-def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool, is_heavy: bool = False) -> None:
+def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool, is_heavy: bool = False) -> Sheet:
     """Say that what was noted down is done, and whether it was much; give the memory its new size."""
     old = card.sheet()
     is_whole = (entry.start, entry.end) == (0, old.size)
@@ -168,22 +168,23 @@ def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool, is_heavy:
         memory.resize(max(old.size, old.reach), size)
 
     def done(sheet: Sheet) -> Sheet:
-        row = _marked(sheet, entry, size, entry.version, entry.origin)
+        row = _marked(sheet, entry, size, entry.version)
         rest = tuple(one for one in sheet.redo if one != entry)
         form = sheet.form if entry.form is None else entry.form
         heavy = sheet.heavy + 1 if is_heavy else 0
         kept = sheet.kept if is_heavy else ()
         sheet = replace(sheet, extents=row, form=form, redo=rest, heavy=heavy, kept=kept, stamps=sheet.stamps + 1)
+        sheet = replace(sheet, level=raised(sheet.level, entry.level))
         return replace(sheet, size=size, reach=0) if is_whole else sheet
 
-    card.change(done, is_alone=is_alone)
+    return card.change(done, is_alone=is_alone)
 
 
-def _marked(sheet: Sheet, entry: Redo, size: int, version: int, origin: Origin) -> Extents:
+def _marked(sheet: Sheet, entry: Redo, size: int, version: int) -> Extents:
     stamp = sheet.stamps + 1
     if (entry.start, entry.end) == (0, sheet.extents[-1].end):
-        return whole(size, version, stamp, origin)
-    return marked(sheet.extents, Extent(entry.start, entry.end, version, stamp, origin))
+        return whole(size, version, stamp)
+    return marked(sheet.extents, Extent(entry.start, entry.end, version, stamp))
 
 
 def _written(file: int, views: list[memoryview], place: int) -> int:

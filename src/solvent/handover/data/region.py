@@ -27,7 +27,18 @@ from solvent.handover.data.arrays import array_of
 from solvent.handover.data.card import MAX_PIECES, TO_THE_END, Card, Sheet, too_many_pieces
 from solvent.handover.data.draft import can_draft
 from solvent.handover.data.drafting import Drafting
-from solvent.handover.data.extents import UNDER_WAY, VOID, Extent, first_other, part, version_of
+from solvent.handover.data.extents import (
+    SOME,
+    UNDER_WAY,
+    VOID,
+    Extent,
+    Extents,
+    Level,
+    first_other,
+    part,
+    raised,
+    version_of,
+)
 from solvent.handover.data.kept import can_have, is_only_kept, keep, newest, put_back, restore, restored, stamped
 from solvent.handover.data.memory import Memory
 from solvent.handover.data.redo import Notes, finish, repeat
@@ -138,6 +149,54 @@ class Region:
         other = first_other(row, version)
         if other is not None:
             raise self._gone(version, other)
+
+    def labels(self, version: int, *, offset: int = 0, length: int | None = None) -> tuple[Extents, int]:
+        """Return which version each part of a stretch has that is here as a whole, and how many parts were changed.
+
+        What a process that died has left torn is put right. Raises `DataLost` if not everything of it is here.
+        """
+        sheet = self.sheet
+        start, end = stretch_of(sheet, offset, length)
+        if sheet.level[0] != version or sheet.level[1] < 0:
+            raise DataLost("D201", f"version {version} of `{self.resource}` is not here as a whole")
+        if any(one.version < 0 for one in _cut(sheet.extents, start, end)):
+            for one in _cut(restored(sheet), start, end):
+                if one.version < 0:
+                    raise self._gone(version, one)
+                self.recover(one.version, offset=one.start, length=one.end - one.start)
+            sheet = self.sheet
+        return _cut(sheet.extents, start, end), sheet.level[1]
+
+    def reach(self, level: Level, *, is_next: bool = False) -> bool:
+        """Note that everything of a level is here; if that is the next one, only in its turn. Tell whether it is so."""
+
+        def reached(sheet: Sheet) -> Sheet:
+            version, parts = sheet.level
+            is_due = not is_next or (parts >= 0 and (version, parts + 1) == level)
+            return replace(sheet, level=raised(sheet.level, level)) if is_due and sheet.level < level else sheet
+
+        return self._card.change(reached).level >= level
+
+    def count(self, level: Level, epoch: int) -> Level:
+        """Count a part that was written here before; raise `Fenced` as a writing would. Return the level."""
+        return self._card.change(
+            lambda sheet: replace(sheet, level=raised(sheet.level, level)), epoch=epoch, is_part=True
+        ).level
+
+    def miss(self, version: int) -> None:
+        """Note that not everything of a version is here."""
+        self._card.change(lambda sheet: replace(sheet, level=(version, SOME)) if sheet.level[0] == version else sheet)
+
+    def bar(self, epoch: int) -> None:
+        """Let nobody change a part here any more who has not heard of an epoch that is about to begin."""
+        self._card.bar(epoch)
+
+    def is_torn(self) -> bool:
+        """Tell whether something is missing that no living process writes."""
+        sheet = self.sheet
+        row = sheet.kept if is_only_kept(sheet) else restored(sheet)
+        torn = [one for one in row if one.version < 0]
+        return bool(torn) and not self._written and not any(_is_taken(self._card, one) for one in torn)
 
     def read(self, version: int, *, offset: int = 0, length: int | None = None) -> memoryview:
         """Give a read-only view of a version, mapped and not copied; it holds until the next one is written."""
@@ -310,6 +369,7 @@ class Region:
         card = Card(folder / f"{name}.new", is_new=True)
         card.begin(moved)
         card.fence(self._card.epoch)
+        card.bar(self._card.barred)
         card.close()
         (folder / f"{name}.new").rename(self._path)
         self._card.change(lambda sheet: replace(sheet, is_removed=True))
@@ -383,10 +443,19 @@ class Region:
             return DataLost("D201", f"{name} is not here: it was never filled")
         if found.version != UNDER_WAY:
             return DataLost("D201", f"{name} is not here: it is version {found.version}")
-        if not is_free and (self._written or self._card.is_taken(found.start, max(1, found.end - found.start))):
+        if not is_free and (self._written or _is_taken(self._card, found)):
             return DataProblem("D203", f"{name} is not here: another one is being written just now")
         hint = "fetch it from another host that has it; `keep_last` keeps a copy of the last version"
         return DataLost("D202", f"{name} is not here: it is torn, a process died while it wrote", hint=hint)
+
+
+def _is_taken(card: Card, stretch: Extent) -> bool:
+    return card.is_taken(stretch.start, max(1, stretch.end - stretch.start))
+
+
+def _cut(row: Extents, start: int, end: int) -> Extents:
+    """Cut out a stretch; data of no bytes has a row all the same."""
+    return part(row, start, end) if end else row
 
 
 def _versions(sheet: Sheet, stretch: Extent) -> set[int]:

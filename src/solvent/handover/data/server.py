@@ -16,7 +16,7 @@ from solvent.errors import DataLost, Misuse, SolventError
 from solvent.handover.data.dialling import MAX_IDLE_SECONDS, welcome
 from solvent.handover.data.extents import part, version_of
 from solvent.handover.data.offering import take
-from solvent.handover.data.wire import MAX_PIECE_BYTES, Broken, Lack, Line, Offer, Want
+from solvent.handover.data.wire import MAX_PIECE_BYTES, Broken, Labels, Lack, Line, Look, Offer, Want
 from solvent.net.addresses import cannot_listen
 from solvent.net.codec import Nonsense
 
@@ -113,6 +113,8 @@ class Server:
                     wanted = line.hear_want()
                     if isinstance(wanted, Offer):
                         take(line, wanted, self._room, self._is_current)
+                    elif isinstance(wanted, Look):
+                        self._tell(line, wanted)
                     else:
                         self._serve(line, wanted)
         except (Broken, Nonsense):
@@ -122,6 +124,17 @@ class Server:
             with self._guard:
                 self._lines.pop(line, None)
             line.close()
+
+    def _tell(self, line: Line, look: Look) -> None:
+        try:
+            region = self._find(look.resource)
+            if region is None:
+                raise DataLost("D201", f"`{look.resource}` is not here")
+            row, parts = region.labels(look.version, offset=look.offset, length=look.length)
+        except SolventError as error:
+            line.say_lack(Lack(error.code, error.message))
+            return
+        line.say_labels(Labels(tuple((one.start, one.end, one.version) for one in row), parts))
 
     def _serve(self, line: Line, want: Want) -> None:
         piece = want.piece

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Self
 
 from solvent.errors import DataLost, DataProblem, Misuse, SolventError
 from solvent.handover.data.card import Sheet
-from solvent.handover.data.dialling import Lines, identity_for
+from solvent.handover.data.dialling import Dialling, Lines, Unwelcome, identity_for
 from solvent.handover.data.extents import VOID, part, version_of, whole
 from solvent.handover.data.fetch import Fetch, Options, Progress
 from solvent.handover.data.folder import Folder, sweep
@@ -36,9 +36,10 @@ from solvent.handover.data.region import Region, stretch_of
 from solvent.handover.data.segments import make, names_in, opened, owner_of
 from solvent.handover.data.server import Server
 from solvent.handover.data.where import Where
-from solvent.handover.data.wire import MAX_NAME_CHARACTERS, Offer
+from solvent.handover.data.wire import MAX_NAME_CHARACTERS, Broken, Labels, Look, Offer
 from solvent.handover.data.writing import MAX_BYTES, MAX_FORM_CHARACTERS
 from solvent.net.addresses import text_from_address
+from solvent.net.codec import Nonsense
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -219,12 +220,43 @@ class Store:
         room = partial(self._room, where, path)
         return Fetch((where, *others), room, self._lines, options=options, on_progress=on_progress)
 
-    def give(self, offer: Offer, to: Where) -> None:
-        """Have another host take a version that is here as well; raise `DataProblem` if it does not."""
+    def give(self, offer: Offer, to: Where, view: memoryview | None = None) -> int:
+        """Have another host take a version that is here as well, or in a view; raise `DataProblem` if it does not.
+
+        Return how many parts were changed there since the version of the whole.
+        """
+        if view is not None:
+            return give(offer, view, to, self._lines)
         region = self.region(offer.resource)
         if region is None:
             raise DataLost("D201", f"`{offer.resource}` is not here")
-        give(offer, region, to, self._lines)
+        with region.look(offset=offer.offset, length=offer.length or None) as here:
+            return give(offer, here, to, self._lines)
+
+    def look(self, where: Where, start: int, end: int, dialling: Dialling) -> Labels:
+        """Ask another host what a stretch of a version has become; raise `DataProblem` if it does not say."""
+        look = Look(where.resource, where.version, start, end - start)
+        while True:
+            is_used = False
+            try:
+                line, is_used = self._lines.take(where, dialling)
+                try:
+                    dialling.on_line(line)
+                    answer = line.look(look)
+                except BaseException:
+                    line.close()
+                    raise
+            except Unwelcome as error:
+                raise DataProblem("D205", f"{where.address} says nothing of `{where.resource}`: {error}") from error
+            except (Broken, Nonsense) as error:
+                if is_used:
+                    continue
+                raise DataProblem("D204", f"{where.address} says nothing of `{where.resource}`: {error}") from error
+            self._lines.put_back(where, line)
+            if isinstance(answer, Labels):
+                return answer
+            kind = DataLost if answer.code in ("D201", "D202") else DataProblem
+            raise kind(answer.code, f"{where.address} has it not: {answer.reason}")
 
     def get(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
         """Get a version, and wait for it: attach where it is on this host, fetch it otherwise."""

@@ -5,6 +5,7 @@
     server    a head    which says how many bytes the resource has, and then the pieces, each followed by a trailer;
                         or that a Lack comes, with the reason
     fetcher   Want      another one, over the same connection
+    fetcher   Look      which version each part of a stretch has; a head with the length of the answer, and Labels
     giver     Offer     something that the other side is to have as well, see `offering`
 
 A trailer says whether the piece was that version until its last byte was read, and has a checksum if one is wanted.
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from solvent.handover.data.extents import Origin
+from solvent.handover.data.extents import Level
 from solvent.net.codec import Nonsense, framed
 from solvent.net.handshake import MAX_HANDSHAKE_BYTES
 from solvent.protocols.machine import Message
@@ -43,6 +44,7 @@ PIECE_BYTES = 8 * 1024 * 1024
 MAX_PIECE_BYTES = 256 * 1024 * 1024
 MAX_NAME_CHARACTERS = 500
 _MAX_FRAME_BYTES = 64 * 1024
+_MAX_LABELS_BYTES = 16 * 1024 * 1024
 _CLOSED = "the other side closed the connection"
 _LENGTH = struct.Struct("!I")
 _HEAD = struct.Struct("!BQ55x")
@@ -75,6 +77,22 @@ class Want(Message, frozen=True, gc=False):
     has_checksum: bool = False
 
 
+class Look(Message, frozen=True, gc=False):
+    """A fetcher asks what a stretch of a version has become, where everything of it is."""
+
+    resource: str
+    version: int
+    offset: int
+    length: int
+
+
+class Labels(Message, frozen=True, gc=False):
+    """The answer: beginnings, ends and versions; and how many parts were changed."""
+
+    rows: tuple[tuple[int, int, int], ...]
+    parts: int
+
+
 class Offer(Message, frozen=True, gc=False):
     """Somebody has a version, of everything or of a stretch, that the other side is to take as well."""
 
@@ -87,7 +105,8 @@ class Offer(Message, frozen=True, gc=False):
     size: int
     form: str
     copies: int
-    origin: Origin
+    #: The level that it belongs to.
+    level: Level
     #: The version that it is a change of, and what was changed; if that is not known, nothing.
     base: int
     runs: tuple[tuple[int, int], ...] | None
@@ -105,7 +124,8 @@ class Lack(Message, frozen=True, gc=False):
 
 
 _encode = encoder()
-_want = msgspec.msgpack.Decoder(Want | Offer).decode
+_want = msgspec.msgpack.Decoder(Want | Look | Offer).decode
+_labels = msgspec.msgpack.Decoder(Labels).decode
 _lack = msgspec.msgpack.Decoder(Lack).decode
 
 
@@ -160,6 +180,23 @@ class Line:
         self.send(framed(_encode(offer)))
         return self.hear_answer()
 
+    def look(self, look: Look) -> Labels | Lack:
+        """Ask what a stretch has become."""
+        self.send(framed(_encode(look)))
+        answer = self.hear_answer()
+        if isinstance(answer, Lack):
+            return answer
+        if answer > _MAX_LABELS_BYTES:
+            raise Nonsense(f"an answer of {answer} bytes")
+        body = bytearray(answer)
+        self.fill(body)
+        return _decoded(_labels, body)
+
+    def say_labels(self, labels: Labels) -> None:
+        """Answer what a stretch has become."""
+        body = _encode(labels)
+        self.send(_HEAD.pack(1, len(body)) + body)
+
     def hear_answer(self) -> int | Lack:
         """Hear a number, or why there is none."""
         head = bytearray(_HEAD.size)
@@ -173,9 +210,9 @@ class Line:
         self.fill(reason)
         return _decoded(_lack, reason)
 
-    def hear_want(self) -> Want | Offer:
+    def hear_want(self) -> Want | Look | Offer:
         """Wait for somebody that asks for something, or has something to give."""
-        wanted: Want | Offer = _decoded(_want, self.hear(max_bytes=_MAX_FRAME_BYTES))
+        wanted: Want | Look | Offer = _decoded(_want, self.hear(max_bytes=_MAX_FRAME_BYTES))
         return wanted
 
     def say_size(self, size: int) -> None:
@@ -325,8 +362,10 @@ __all__ = [
     "PIECE_BYTES",
     "PROTOCOL",
     "Broken",
+    "Labels",
     "Lack",
     "Line",
+    "Look",
     "Offer",
     "Want",
 ]

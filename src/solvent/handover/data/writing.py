@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from solvent.errors import Misuse
 from solvent.handover.data.arrays import array_of, form_of
 from solvent.handover.data.card import TO_THE_END
-from solvent.handover.data.extents import UNDER_WAY, UNKNOWN, VOID, whole
+from solvent.handover.data.extents import ANOTHER, NO_LEVEL, UNDER_WAY, VOID, whole
 from solvent.handover.data.kept import put_back, stamped
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ class Writing:
         """Call `on_begin` before somebody gets the bytes to change them, and `on_end` when nobody may any more."""
         self.start, self.end, self._is_whole = taken
         self.version = version
-        #: Where the version comes from, for whoever wants to know it later.
-        self.origin = UNKNOWN
+        #: The level that it belongs to; and the one that the memory has reached by it.
+        self.level = self.reached = NO_LEVEL
         #: The last epoch that its process has heard of, where that matters.
         self.epoch: Callable[[], int] | None = None
         self.is_over = False
@@ -144,7 +144,7 @@ class Writing:
         self._go_on()
         assert self.start < place < self.end
         self._withdraw()
-        self._card.change(lambda sheet: stamped(sheet, self.start, place, self.version, self.origin))
+        self._card.change(lambda sheet: stamped(sheet, self.start, place, self.version, self.level))
         self.start = place
 
     def commit(self, version: int | None = None) -> None:
@@ -207,10 +207,12 @@ class Writing:
         form = self._form
 
         def done(sheet: Sheet) -> Sheet:
-            marked = stamped(sheet, self.start, self.end, version, self.origin)
+            marked = stamped(sheet, self.start, self.end, version, self.level)
             return marked if form is None else replace(marked, form=form)
 
-        self._card.change(done, is_alone=self._is_whole, epoch=self._heard())
+        self.reached = self._card.change(
+            done, is_alone=self._is_whole, epoch=self._heard(), is_part=self.level[1] == ANOTHER
+        ).level
 
     def _heard(self) -> int | None:
         """Give the last epoch that its process has heard of, if that matters."""

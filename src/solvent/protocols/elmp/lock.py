@@ -24,9 +24,9 @@ when it is over (`Await`, `Done`). So what does not conflict is held at the same
 order of turns. The token forgets claims that are over when it comes by their process, or when a claim of the whole has
 waited for all.
 
-**Data.** The token says where the current version is. Where a part was changed under a claim of its own, the change
-stays with who made it. Whoever claims anything of that part later hears of it (`Source`), in the order of turns;
-whoever claims all of that part, exclusively, and changes it, or fetches the whole, relieves them (`Superseded`).
+**Data.** The token says where the current version is, and whether a claim was let in since that may change a part of
+it. What is changed under such a claim is brought to the holder's host before the claim is over: so whoever was granted
+anything finds all of it there.
 """
 
 from __future__ import annotations
@@ -44,14 +44,12 @@ from solvent.protocols.elmp.messages import (
     Ref,
     Relink,
     Relinked,
-    Superseded,
     Taken,
     Token,
     Unlink,
     Unlinked,
     Won,
 )
-from solvent.protocols.elmp.pieces import brought, by_node, uncovered
 from solvent.protocols.elmp.state import ENTRUSTED, Requesting, Use
 from solvent.protocols.elmp.vocabulary import (
     WHOLE,
@@ -63,7 +61,6 @@ from solvent.protocols.elmp.vocabulary import (
     Granted,
     Queued,
     Recalled,
-    Source,
 )
 from solvent.protocols.machine import CancelTimer, Report, Send
 
@@ -323,7 +320,7 @@ def on_token(now: Step, message: Token) -> bool:
         uses = {one.number for one in state.uses}
         active = tuple(one for one in active if one[0] != now.me or one[1] in uses)
     state.is_listed = bool(active) and any(one[0] == now.me for one in active)
-    if data is not None and not data.is_at(now.me):
+    if data is not None and data.holder != now.me:
         # Word of who has taken the data may be slower.
         state.keeps = None
     turn, phase = message.turn, state.phase
@@ -377,22 +374,27 @@ def let_in(now: Step, place: Place, handle: int, claim: Claim) -> None:
         state.is_listed = True
         # Known before the token goes, which is not asked to stay with it.
         put_use(now, use)
-        pass_on(now, replace(place, active=(*place.active, (now.me, number, claim, place.turn))))
+        data = place.data
+        if data is not None and not claim.is_shared and not data.has_parts:
+            data = replace(data, has_parts=True)
+        pass_on(now, replace(place, data=data, active=(*place.active, (now.me, number, claim, place.turn))))
     grant(now, use)
 
 
 def wait(now: Step, use: Use, active: tuple[Entry, ...]) -> Use:
     """Ask those who have a claim that excludes this one to say when it is over."""
-    earlier = tuple(one for one in active if one[2].excludes(use.claim))
-    awaits = tuple(one[:2] for one in earlier)
-    use = replace(use, is_held=not awaits, earlier=earlier, awaits=awaits)
+    awaits = tuple(one[:2] for one in active if one[2].excludes(use.claim))
+    use = replace(use, is_held=not awaits, awaits=awaits)
     ask(now, use)
     return use
 
 
 def ask(now: Step, use: Use) -> None:
-    """Ask all that a claim waits for, each process once: a claim of the whole may wait for thousands of parts."""
-    for node, numbers in by_node(use.awaits).items():
+    """Ask all that a claim waits for, each process once."""
+    found: dict[NodeId, tuple[int, ...]] = {}
+    for node, number in use.awaits:
+        found[node] = (*found.get(node, ()), number)
+    for node, numbers in found.items():
         now.send(node, Await(numbers, (now.me, use.number)))
 
 
@@ -408,7 +410,7 @@ def pass_on(now: Step, place: Place) -> None:
     state.places = () if len(places) == 1 else tuple(_others(places, place.turn))
     if state.uses:
         recall(now)
-    if state.departure is not None and data is not None and (data.is_at(now.me) or state.uses):
+    if state.departure is not None and data is not None and (data.holder == now.me or state.uses):
         data = replace(data, is_urgent=True)
         state.departure = replace(state.departure, is_entrusted=True)
     # Also to a place of its own by a message, which is not to overtake others.
@@ -427,7 +429,7 @@ def recall(now: Step) -> None:
 
 def has_all(now: Step, place: Place, data: Data) -> bool:
     """Whether all data is here, or is being fetched."""
-    is_here = data.holders() == {now.me} and all(node == now.me for node, *_ in place.active)
+    is_here = data.holder == now.me and all(node == now.me for node, *_ in place.active)
     return is_here or use_for(now.state, ENTRUSTED) is not None
 
 
@@ -441,14 +443,11 @@ def put_use(now: Step, use: Use) -> None:
 
 
 def uses_but(state: ElmpState, number: int) -> tuple[Use, ...]:
-    """Return all claims but one. It is mostly among the last, behind thousands of parts that were changed."""
+    """Return all claims but one."""
     uses = state.uses
     if uses and uses[-1].number == number:
         return uses[:-1]
-    for place in range(len(uses) - 2, -1, -1):
-        if uses[place].number == number:
-            return uses[:place] + uses[place + 1 :]
-    return uses
+    return tuple([one for one in uses if one.number != number])
 
 
 def use_of(state: ElmpState, number: int) -> Use | None:
@@ -469,28 +468,27 @@ def use_for(state: ElmpState, handle: int) -> Use | None:
 
 def consider_granting(now: Step, use: Use) -> None:
     """Grant a claim that waits for nobody."""
-    if not (use.awaits or use.is_held or use.handle is None):
+    if not (use.awaits or use.is_held):
         grant(now, use)
 
 
 def grant(now: Step, use: Use) -> None:
     """Keep a claim that was let in; if it waits for nobody, it is held."""
     handle = use.handle
-    if use.awaits or handle is None:
+    if use.awaits:
         put_use(now, use)
         return
-    if use.sources or not use.is_held:
-        # Who has changed a part since has relieved who had changed it before.
-        use = replace(use, is_held=True, sources=uncovered(use.sources))
+    if not use.is_held:
+        use = replace(use, is_held=True)
     state = now.state
     state.uses = (*uses_but(state, use.number), use) if state.uses else (use,)
     if handle == ENTRUSTED:
         assert use.data is not None
-        now.report(Entrusted(use.data, use.sources, use.number))
+        now.report(Entrusted(use.data, use.number))
         return
     if state.timed:
         stop_timer(now, handle)
-    now.effects.append(Report(Granted(handle, use.turn, use.data, use.sources, use.number)))
+    now.effects.append(Report(Granted(handle, use.turn, use.data, use.number)))
 
 
 def ask_again(now: Step, use: Use) -> None:
@@ -502,16 +500,13 @@ def ask_again(now: Step, use: Use) -> None:
 def on_await(now: Step, message: Await) -> None:
     """Say when claims are over; of those that are, at once."""
     state = now.state
-    (to, number), known = message.asker, {one.number: one for one in state.uses}
-    kept = {one: known[one].handle is None for one in message.uses if one in known}
-    gone = tuple(one for one in message.uses if one not in kept)
-    changed = tuple(one for one, is_over in kept.items() if is_over)
-    for over in (gone, changed):
-        if over:
-            now.send(to, Done(number, now.me, over, is_changed=over is changed))
-    if len(gone) + len(changed) < len(message.uses):
+    (to, number), known = message.asker, {one.number for one in state.uses}
+    over = tuple(one for one in message.uses if one not in known)
+    if over:
+        now.send(to, Done(number, now.me, over))
+    if len(over) < len(message.uses):
         state.uses = tuple(
-            one if kept.get(one.number, True) else replace(one, askers=(*one.askers, message.asker))
+            replace(one, askers=(*one.askers, message.asker)) if one.number in message.uses else one
             for one in state.uses
         )
 
@@ -525,37 +520,18 @@ def on_done(now: Step, message: Done) -> None:
         return
     use = replace(use, awaits=tuple(one for one in use.awaits if one not in over))
     place = place_of(now.state, use.turn)
-    if message.is_changed:
-        changed = {*over, *((one.holder, one.use) for one in use.sources)}
-        use = replace(use, sources=tuple(Source(*one) for one in use.earlier if one[:2] in changed))
-    elif place is not None and place.has_token:
+    if place is not None and place.has_token:
         put(now, replace(place, active=tuple(one for one in place.active if one[:2] not in over)))
     put_use(now, use)
     consider_granting(now, use)
 
 
-def end(now: Step, use: Use, *, is_changed: bool) -> None:
-    """Let a claim be over, and tell who waits for that; what was changed is kept."""
+def end(now: Step, use: Use) -> None:
+    """Let a claim be over, and tell who waits for that."""
     uses = now.state.uses
-    if is_changed:
-        put_use(now, replace(use, handle=None, is_held=False, askers=(), sources=()))
-    else:
-        now.state.uses = () if len(uses) == 1 else uses_but(now.state, use.number)
+    now.state.uses = () if len(uses) == 1 else uses_but(now.state, use.number)
     for to, number in use.askers:
-        now.send(to, Done(number, now.me, (use.number,), is_changed=is_changed))
-
-
-def relieve(now: Step, use: Use) -> None:
-    """Tell those whose changes are here now that nobody will ask them any more."""
-    here = [(one.holder, one.use) for one in use.sources if use.claim.covers(one.claim)]
-    for node, numbers in by_node(here).items():
-        now.send(node, Superseded(numbers))
-
-
-def on_superseded(now: Step, message: Superseded) -> None:
-    """Forget what was changed under claims that are over."""
-    numbers = frozenset(message.uses)
-    now.state.uses = tuple(one for one in now.state.uses if one.handle is not None or one.number not in numbers)
+        now.send(to, Done(number, now.me, (use.number,)))
 
 
 # ------------------------------------------------------------------------------------------------------ the user
@@ -575,22 +551,19 @@ def on_release(now: Step, handle: int, data: Data | None) -> None:
     if use is None or not use.is_held:
         return
     if use.claim != WHOLE:
-        end(now, use, is_changed=data is not None and not use.claim.is_shared)
-    else:
-        place = place_of(now.state, use.turn)
-        assert place is not None
-        old = place.data
-        if data is not None:
-            data = replace(data, since=(use.turn, use.number))
-            place = replace(place, data=data, active=())
-            now.state.keeps = data.version if data.holder == now.me else None
-            store(now, data)
-        end(now, use, is_changed=False)
-        pass_on(now, place)
-        if data is not None and old is not None:
-            tell_taken(now, old, data.holder)
+        end(now, use)
+        return
+    place = place_of(now.state, use.turn)
+    assert place is not None
+    old = place.data
     if data is not None:
-        relieve(now, use)
+        place = replace(place, data=data, active=())
+        now.state.keeps = data.version if data.holder == now.me else None
+        store(now, data)
+    end(now, use)
+    pass_on(now, place)
+    if data is not None and old is not None:
+        tell_taken(now, old, data.holder)
 
 
 def on_withdraw(now: Step, handle: int) -> None:
@@ -604,7 +577,7 @@ def on_withdraw(now: Step, handle: int) -> None:
     state.queue = kept
     stop_timer(now, handle)
     if use is not None:
-        end(now, use, is_changed=False)
+        end(now, use)
     if place is not None:
         place = replace(place, handle=None)
         put(now, place)
@@ -631,28 +604,22 @@ def on_fetched(now: Step, fetched: Fetched) -> None:
     if use is None or place is None or not place.has_token or place.data is None:
         return
     old = place.data
-    # A repair may have put parts over what was fetched for a claim; who is entrusted is told again after one.
-    has_more = bool(old.parts or use.sources) and use.handle != ENTRUSTED
-    if old.version != fetched.version or has_more:
+    if old.version != fetched.version:
         return
-    parts = brought(now.me, old, use.sources)
-    since = old.since if parts else (use.turn, use.number)
-    data = Data(old.version, now.me, fetched.details, since=since, parts=parts)
+    data = Data(old.version, now.me, fetched.details, has_parts=old.has_parts)
     store(now, data)
     put(now, replace(place, data=data, active=()))
-    relieve(now, use)
-    put_use(now, replace(use, data=data, sources=()))
+    put_use(now, replace(use, data=data))
     state.keeps = old.version
     tell_taken(now, old, now.me)
     if use.handle == ENTRUSTED:
-        end(now, use, is_changed=False)
+        end(now, use)
 
 
 def tell_taken(now: Step, old: Data, holder: NodeId) -> None:
-    """Tell those that had the data that another one has it."""
-    for node in sorted(old.holders()) if old.parts else (old.holder,):
-        if node not in (now.me, holder):
-            now.send(node, Taken(old.version))
+    """Tell who had the data that another one has it."""
+    if old.holder not in (now.me, holder):
+        now.send(old.holder, Taken(old.version))
 
 
 def store(now: Step, data: Data) -> None:

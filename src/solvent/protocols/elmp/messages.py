@@ -252,7 +252,7 @@ class Token(Message, frozen=True, gc=False):
 
     turn: int
     data: Data | None = None
-    #: Claims that were let in before and may still be held, in this order, and those whose changes are not fetched.
+    #: Claims that were let in before and may still be held, in this order.
     active: tuple[Entry, ...] = ()
     #: Of a place of which nobody else tells: who comes after it, with the next turns, as far as that is known.
     trail: tuple[NodeId, ...] | None = None
@@ -271,14 +271,6 @@ class Done(Message, frozen=True, gc=False):
     use: int
     holder: NodeId
     over: tuple[int, ...]
-    #: Whether the parts that were claimed have been changed there.
-    is_changed: bool
-
-
-class Superseded(Message, frozen=True, gc=False):
-    """To who has changed parts: they are elsewhere now."""
-
-    uses: tuple[int, ...]
 
 
 class Taken(Message, frozen=True, gc=False):
@@ -325,7 +317,7 @@ _OfRequests: TypeAlias = Climb | Won | Rise | Freed | Follow | Followed | Upper 
 _OfDepartures: TypeAlias = Stand | Standing | Leaving | Agreed | Exchange | Settled | Surrender
 _OfInsertions: TypeAlias = Hello | Enter | Adopt | Attach | Ranked | Welcome | Unknown
 _OfShape: TypeAlias = Resized | Gather | Gathered | Seated
-_OfQueue: TypeAlias = Token | Link | Unlink | Unlinked | Relink | Relinked | Await | Done | Taken | Superseded
+_OfQueue: TypeAlias = Token | Link | Unlink | Unlinked | Relink | Relinked | Await | Done | Taken
 ElmpMessage: TypeAlias = _OfRequests | _OfDepartures | _OfInsertions | _OfShape | _OfQueue
 """All that may come over a wire."""
 

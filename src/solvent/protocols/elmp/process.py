@@ -47,7 +47,6 @@ from solvent.protocols.elmp.messages import (
     Settled,
     Stand,
     Standing,
-    Superseded,
     Surrender,
     Taken,
     Token,
@@ -71,13 +70,13 @@ from solvent.protocols.elmp.state import (
     Requesting,
     Step,
 )
-from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Stored, Withdraw
+from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Withdraw
 from solvent.protocols.machine import Event, NodeId, Received, Requested, TimerFired
 
 SeatMessage: TypeAlias = Climb | Stand | Leaving | Enter | Adopt | Attach | Surrender | Resized
-_AT_ANY_TIME = frozenset((Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked))
+_AT_ANY_TIME = frozenset((Await, Done, Taken, Link, Unlink, Unlinked, Relink, Relinked))
 """What concerns the queue."""
-Wanted: TypeAlias = Request | Withdraw | Release | Fetched | Stored | Join | Leave
+Wanted: TypeAlias = Request | Withdraw | Release | Fetched | Join | Leave
 
 
 class Elmp:
@@ -148,8 +147,6 @@ def on_requested(now: Step, request: Wanted) -> None:
             lock.on_withdraw(now, request.handle)
         case Fetched():
             lock.on_fetched(now, request)
-        case Stored():
-            lock.store(now, request.data)
         case Join():
             tree.on_join(now, request.known)
         case Leave():
@@ -215,8 +212,6 @@ def on_message(now: Step, sender: NodeId, message: ElmpMessage) -> None:
             lock.on_await(now, message)
         case Done():
             lock.on_done(now, message)
-        case Superseded():
-            lock.on_superseded(now, message)
         case Taken():
             lock.on_taken(now, message)
         case Unlink():

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from solvent.protocols.elmp.messages import Child, Entry, Given, Ref, Unlink, Upper, Waiting
-from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Source
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data
 from solvent.protocols.machine import Effect, Effects, NodeId, NodeState, Report, Send, Value
 
 ENTRUSTED = -1
@@ -113,20 +113,16 @@ class Use(Value, frozen=True, gc=False):
 
     #: Counted over all claims of the process.
     number: int
-    #: None: it is over, and kept for the changes that it made.
-    handle: int | None
+    handle: int
     claim: Claim
     turn: int
     #: What the token said when it came.
     data: Data | None = None
     is_held: bool = False
-    #: Claims that it had to wait for, and those that it still waits for.
-    earlier: tuple[Entry, ...] = ()
+    #: Claims that it still waits for.
     awaits: tuple[Ref, ...] = ()
     #: Who waits for it.
     askers: tuple[Ref, ...] = ()
-    #: Parts that have been changed, of which it has heard.
-    sources: tuple[Source, ...] = ()
 
 
 class Swap(Value, frozen=True, gc=False):

@@ -8,6 +8,9 @@ a `Data`. Whoever is granted a claim fetches the data from `Data.holder`, says `
 itself. A process does not leave as long as it is the holder, so that no data goes with it: it takes the token to
 another process, which is told to fetch the data if it does not do so anyway (`Entrusted`). Locks without data have none
 of this.
+
+Whoever has changed a part brings it to the holder's host before it says `Release`. So that host always has the whole,
+and `Data.has_parts` tells others to ask there what has become of the version.
 """
 
 from __future__ import annotations
@@ -48,22 +51,6 @@ class Claim(Value, frozen=True, gc=False):
         return self.first + self.length >= other.first + other.length
 
 
-class Part(Value, frozen=True, gc=False):
-    """A part of the data that was changed, wherever it is now; who changed it may be dead."""
-
-    #: Who has it.
-    holder: NodeId
-    #: Who has changed it, and under which of its claims: as in `Granted.use`.
-    writer: NodeId
-    use: int
-    #: The stretch that it is.
-    claim: Claim
-    #: The turn of that claim: of parts that overlap, the one of the later turn counts, and of one turn, the later use.
-    turn: int = 0
-    #: The version that it was a change of, where that is known.
-    base: int = 0
-
-
 class Data(Value, frozen=True, gc=False):
     """Where the current version of the data is."""
 
@@ -73,36 +60,14 @@ class Data(Value, frozen=True, gc=False):
     details: str = ""
     #: Whether the holder wants to leave and waits for somebody to fetch it.
     is_urgent: bool = False
-    #: Turn and number of the last claim of the whole that has fetched or changed all of it.
-    since: tuple[int, int] = (0, 0)
-    #: Parts that were changed since by claims that nobody answers for any more, since a repair or because who made them
-    #: has left; none lies over another.
-    parts: tuple[Part, ...] = ()
-    #: Of what was found in memory that processes share: which memory, and how often it had changed by then.
-    memory: tuple[int, int] = (0, 0)
-    #: And stretches that are not there, neither of this version nor of a part.
-    gaps: tuple[Claim, ...] = ()
-
-    def holders(self) -> frozenset[NodeId]:
-        """Give all that have some of it."""
-        return frozenset((self.holder, *(one.holder for one in self.parts)))
-
-    def is_at(self, node: NodeId) -> bool:
-        """Say whether a process has some of it."""
-        return self.holder == node or (bool(self.parts) and any(one.holder == node for one in self.parts))
+    #: Whether parts may have been changed since it was released: its holder's host has them, and says which they are.
+    has_parts: bool = False
+    #: Of what is found in a repair: how many parts were changed there since, and whether something of it is missing.
+    parts: int = 0
+    is_torn: bool = False
 
 
 WHOLE = Claim()
-
-
-class Source(Value, frozen=True, gc=False):
-    """A part that was changed since the version that `Data` names: who has it, and under which claim."""
-
-    holder: NodeId
-    #: The number of the claim among those of its holder: as in `Granted.use`.
-    use: int
-    claim: Claim
-    turn: int = 0
 
 
 # ------------------------------------------------------------------------------------------------------ wanted
@@ -127,23 +92,17 @@ class Release(Value, frozen=True, gc=False):
     """Let the next one have it; ignored where nothing was granted."""
 
     handle: int = 0
-    #: The new version of the data, or for a part of the resource that this part was changed; none: it was not.
+    #: The new version of the data; none: it was not changed, or only a part was, which is with the data already.
     data: Data | None = None
 
 
 class Fetched(Value, frozen=True, gc=False):
-    """This version of the data is here now, and for who was entrusted with it all parts that it was told of."""
+    """This version of the data is here now, with all parts that were changed since."""
 
     version: int
     details: str = ""
     #: The claim for which it was fetched: as in `Granted.use` or `Entrusted.use`.
     use: int = 0
-
-
-class Stored(Value, frozen=True, gc=False):
-    """This version of the data is here as well; if those who have a newer one die, it is the current one."""
-
-    data: Data
 
 
 class Join(Value, frozen=True, gc=False):
@@ -172,8 +131,6 @@ class Granted(Value, frozen=True, gc=False):
     handle: int
     turn: int
     data: Data | None = None
-    #: Parts that were changed since, in the order in which they were; later ones count.
-    sources: tuple[Source, ...] = ()
     #: The number of the claim among those of this process.
     use: int = 0
 
@@ -204,7 +161,6 @@ class Entrusted(Value, frozen=True, gc=False):
     """The token rests here, and who has data wants to leave: fetch it all, change nothing, and say `Fetched`."""
 
     data: Data
-    sources: tuple[Source, ...] = ()
     #: The number of this errand among the claims of this process.
     use: int = 0
 
@@ -226,12 +182,9 @@ __all__ = [
     "Joined",
     "Leave",
     "Left",
-    "Part",
     "Queued",
     "Recalled",
     "Release",
     "Request",
-    "Source",
-    "Stored",
     "Withdraw",
 ]

@@ -1,8 +1,8 @@
 """Spaces: processes that come, go and die, and share resources by name, each under a lock of its own (ELMP).
 
 Reading order: `vocabulary` (what users want, are told and are asked), `messages`, `state`; `machine` (which function
-takes what), `members` (coming, going, resources), `repair` (deaths); `plan` and `parts` (what a repair makes of a
-resource), `quorum` (who may make one); `invariants`.
+takes what), `members` (coming, going, resources), `repair` (deaths); `plan` (what a repair makes of a resource),
+`quorum` (who may make one); `invariants`.
 """
 
 from solvent.protocols.handover.machine import SpaceMachine

@@ -7,7 +7,9 @@ gets a new one, or it rests at the root. Since everybody has stopped before, and
 more, the old token cannot come back.
 
 The data: the version that the token names, if who has it lives; else the last one that survivors have or can find.
-Who can find it takes part from then on, so that it does not leave with it. Parts that were changed since: see `parts`.
+Who can find it takes part from then on, so that it does not leave with it. Of two that have the same version the one
+with more parts that were changed since counts: every part is brought to the host that has the data before its claim is
+over, so no other one can have as many and lack one that was released.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from solvent.protocols.elmp.messages import Ref, Seat
 from solvent.protocols.elmp.state import Place
 from solvent.protocols.elmp.tree import arranged, size_of
 from solvent.protocols.handover.messages import Renewal, Survivor
-from solvent.protocols.handover.parts import gathered, is_all_there, latest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,17 +43,18 @@ def planned(survivors: Iterable[Survivor], found: Sequence[Data], order: int, nu
     holding = [(one.node, place) for one in members.values() for place in one.places if place.has_token]
     first = min(holding, key=lambda one: one[0]) if holding else None
     place = first[1] if first is not None else None
-    found = latest(found)
-    data, changed = _data(members, place.data if place is not None else None, found), frozenset[Ref]()
-    if data is not None:
-        # What the dead have changed counts as well, where somebody has it.
-        parts, changed = gathered(members, data, found)
-        data = replace(data, parts=parts, memory=(0, 0), gaps=())
-        for holder in data.holders() - members.keys():
-            members[holder] = Survivor(holder, 0)
-    is_older = place is not None and _is_older(members, place, data, found)
+    named = place.data if place is not None else None
+    data = named if named is not None and named.holder in members else _newest(members, found)
+    if data is not None and data.holder not in members:
+        members[data.holder] = Survivor(data.holder, 0)
+    # A part may have been changed where nobody is left.
+    is_older = named is not None and (data is None or data.version < named.version)
+    is_older |= named is not None and named.has_parts and data is not named
     known, ranks = _ranked(members.values(), number << NUMBERS_BITS)
-    entries = _entries(known, changed)
+    entries = _entries(known)
+    if data is not None and data is not named:
+        has_parts = data.parts > 0 or any(not claim.is_shared for _, _, claim, _ in entries)
+        data = replace(data, has_parts=has_parts, parts=0, is_torn=False)
     queue, turns = _queue(known, first, data, entries), number << NUMBERS_BITS
     token: Ref | None = None
     if not queue:
@@ -118,39 +120,23 @@ def _linked(queue: list[tuple[NodeId, Place]], refs: list[Ref]) -> list[tuple[No
     return linked
 
 
-def _data(members: dict[NodeId, Survivor], named: Data | None, found: Sequence[Data]) -> Data | None:
-    """Give the version that is to count."""
-    if named is not None and named.holder in members:
-        return named
+def _newest(members: dict[NodeId, Survivor], found: Sequence[Data]) -> Data | None:
+    """Return the newest version that survivors have or can find."""
     # Who has looked knows better than from memory what is there.
-    looked = {one.holder for one in found if one.memory[0]}
+    looked = {one.holder for one in found}
     stored = [one.stored for one in members.values() if one.stored is not None and one.node not in looked]
-    at_hand = [one for one in (*stored, *found) if is_all_there(members, one, found)]
     # Of two that have it, rather who has all of it, or takes part already.
-    return max(at_hand, key=lambda one: (one.version, not one.gaps, one.holder in members, -one.holder), default=None)
-
-
-def _is_older(members: dict[NodeId, Survivor], place: Place, data: Data | None, found: Sequence[Data]) -> bool:
-    """Say whether the token tells of something that no survivor has: a version, or a part that a dead one may have."""
-    if place.data is not None and (data is None or data.version < place.data.version):
-        return True
-    there = {(part.writer, part.use) for one in found for part in one.parts}
-    return any(
-        node not in members and not claim.is_shared and (node, use) not in there for node, use, claim, _ in place.active
+    return max(
+        (*stored, *found),
+        key=lambda one: (one.version, one.parts, not one.is_torn, one.holder in members, -one.holder),
+        default=None,
     )
 
 
-def _entries(members: list[Survivor], changed: frozenset[Ref]) -> tuple[Entry, ...]:
-    """Give the claims of survivors that were let in without keeping the token, in order.
-
-    Of those that are over the ones that have changed parts of the version that counts; if there is none left, they mean
-    nothing. If parts of the dead count, those of survivors are among them.
-    """
+def _entries(members: list[Survivor]) -> tuple[Entry, ...]:
+    """Return the claims of survivors that were let in without keeping the token, in order."""
     found = [
-        (one.node, use.number, use.claim, use.turn)
-        for one in members
-        for use in one.uses
-        if not use.claim.is_plain and (use.handle is not None or (one.node, use.number) in changed)
+        (one.node, use.number, use.claim, use.turn) for one in members for use in one.uses if not use.claim.is_plain
     ]
     return tuple(sorted(found, key=lambda one: (one[3], one[0], one[1])))
 

@@ -311,7 +311,7 @@ def attendance(now: Step, found: Found) -> Attendance:
         agreements=state.agreements,
         dead=tuple(sorted(state.dead & frozenset(state.members))),
         parts=tuple((name, part) for name, part in known if part is not None),
-        found=tuple((name, one) for name, data in sorted(dict(found).items()) for one in _each(data)),
+        found=tuple(sorted(dict(found).items())),
     )
 
 
@@ -552,10 +552,6 @@ def tell_of_change(now: Step, old: Mapping[NodeId, str], new: Mapping[NodeId, st
             now.report(Gone(node))
 
 
-def _each(data: Data | tuple[Data, ...]) -> tuple[Data, ...]:
-    return data if isinstance(data, tuple) else (data,)
-
-
 def _told(resource: str, renewal: Renewal) -> Renewed:
     data = renewal.data
     if data is None:
@@ -579,7 +575,7 @@ def renewed(node: NodeId, config: ElmpConfig, old: ElmpState, renewal: Renewal) 
     """Put together what is to be from what was here and what the repair has given, and begin to go on with it."""
     data = renewal.data
     live = {one[:2] for one in renewal.entries}
-    uses = tuple(_surviving(node, use, renewal, live) for use in old.uses if _is_kept(node, use, live))
+    uses = tuple(_surviving(node, use, renewal, live) for use in old.uses if use.handle != ENTRUSTED)
     queue = [one for one in old.queue if isinstance(one[1], Own) and one[1].what == "request"]
     queue += [
         (node, Own("request", place.handle, place.claim))
@@ -587,7 +583,6 @@ def renewed(node: NodeId, config: ElmpConfig, old: ElmpState, renewal: Renewal) 
         if not place.turn and place.handle is not None
     ]
     is_holder = data is not None and data.holder == node
-    is_needed = data is not None and data.is_at(node)
     new = seated(
         replace(renewal.seat, queue=tuple(queue)),
         renewal.rank,
@@ -597,7 +592,7 @@ def renewed(node: NodeId, config: ElmpConfig, old: ElmpState, renewal: Renewal) 
         used=old.used,
         is_listed=any(one == node for one, _ in live),
         departure=None if old.departure is None else Departure(),
-        keeps=data.version if data is not None and is_needed else None,
+        keeps=data.version if data is not None and is_holder else None,
         stored=data if is_holder else old.stored,
         timed=old.timed,
         latest=max((old.latest, *(place.turn for place in renewal.places))),
@@ -619,28 +614,18 @@ def renewed(node: NodeId, config: ElmpConfig, old: ElmpState, renewal: Renewal) 
     return now
 
 
-def _is_kept(node: NodeId, use: Use, live: set[tuple[NodeId, int]]) -> bool:
-    """Whether a claim that was let in still is: all but those that are over and whose changes are elsewhere."""
-    if use.handle is None:
-        return (node, use.number) in live
-    return use.handle != ENTRUSTED
-
-
 def _surviving(node: NodeId, use: Use, renewal: Renewal, live: set[tuple[NodeId, int]]) -> Use:
     """Let a claim wait for nobody who is dead; who waits for it will ask again."""
     old, new = use.data, renewal.data
+    # A claim that holds is granted again if its data was at who died.
     is_lost = old is not None and new is not None and old.holder not in (node, new.holder)
-    # Somebody else may have a part of who died, on another host.
-    is_lost |= new is not None and any((one.holder, one.use) not in live for one in use.sources)
     return replace(
         use,
-        # A claim that holds is granted again if its data, or a part of it, was at who died.
         is_held=use.is_held and not is_lost,
-        data=old if use.is_held and not is_lost else new,
-        earlier=tuple(one for one in use.earlier if one[:2] in live),
+        # Whoever changes a part brings it to who has the data now.
+        data=new,
         awaits=tuple(one for one in use.awaits if one in live),
         askers=(),
-        sources=tuple(one for one in use.sources if (one.holder, one.use) in live),
     )
 
 

@@ -10,8 +10,7 @@ in it, and hears `Entered`, or `Astray` if it has to try another. `Open(resource
 ends it, with `Departed`. Names of processes are never used again: who comes back comes with another one.
 
 Where data is: see `Data`. Who releases a new version says `Release(handle, Data(version, node, details))`. Applications
-that can find data of others, say in the shared memory of their host, list it when asked for their `Inventory`; they
-give it the `since` that it has: turn and use of the `Granted` under which it was released or fetched.
+that can find data of others, say in the shared memory of their host, list it when asked for their `Inventory`.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from solvent.protocols.machine import NodeId, Value
 
 Ballot: TypeAlias = tuple[int, NodeId]
 """A number, and who chose it. They are ordered; that of a repair that was made is the *epoch* from then on."""
-Found: TypeAlias = Mapping[str, Data | tuple[Data, ...]]
-"""Data that is at hand, by resources; of what is not all there, perhaps also what counts if nobody has the rest."""
+Found: TypeAlias = Mapping[str, Data]
+"""Data that is at hand, by resources."""
 
 
 # ------------------------------------------------------------------------------------------------------ wanted
@@ -44,7 +43,7 @@ class Open(Value, frozen=True, gc=False):
 
 
 class In(Value, frozen=True, gc=False):
-    """Want something of a resource: `Request`, `Withdraw`, `Release`, `Fetched`, `Stored` or `Leave`."""
+    """Want something of a resource: `Request`, `Withdraw`, `Release`, `Fetched` or `Leave`."""
 
     resource: str
     wanted: Any
@@ -171,9 +170,9 @@ class Departed(Value, frozen=True, gc=False):
 class Inventory(Value, frozen=True, gc=False):
     """Asked in a repair: of which resources is released data at hand here, whoever wrote it?
 
-    The answer maps names to `Data` whose holder is this process, each with its `version`, `details` and `since`; and
-    with the parts that are there, each with its `turn` and the version that it was a change of (`Found`). It may name
-    resources beside these, which are those that the process takes part in.
+    The answer maps names to `Data` whose holder is this process, each with its `version`, `details` and the number of
+    `parts` that were changed since (`Found`). It may name resources beside these, which are those that the process
+    takes part in. From then on no part may be changed there in the epoch that ends: it would not be counted.
     """
 
     resources: tuple[str, ...]

@@ -127,11 +127,11 @@ def test_a_version_that_is_being_made_is_waited_for(tmp_path: Path, monkeypatch:
     real = drafting_module.finish
     seen = list[object]()
 
-    def look(*all_: object, **named: object) -> None:
+    def look(*all_: object, **named: object) -> object:
         seen.extend((other.version, len(other.sheet.redo)))
         with pytest.raises(DataProblem):
             other.write(2)
-        real(*all_, **named)  # type: ignore[arg-type]
+        return real(*all_, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(drafting_module, "finish", look)
     writing.commit()

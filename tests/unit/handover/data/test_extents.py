@@ -7,7 +7,20 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.handover.data.extents import VOID, Extent, first_other, marked, part, resized, version_of, whole
+from solvent.handover.data.extents import (
+    ANOTHER,
+    NO_LEVEL,
+    SOME,
+    VOID,
+    Extent,
+    first_other,
+    marked,
+    part,
+    raised,
+    resized,
+    version_of,
+    whole,
+)
 
 MAX_SIZE = 24
 
@@ -72,3 +85,12 @@ def test_nothing_has_a_version_too() -> None:
     assert resized(row, 0) == row
     assert resized(row, 5) == (Extent(0, 5, VOID, 0),)
     assert resized(whole(5, 3, 1), 0) == row
+
+
+def test_a_memory_never_seems_to_have_more_than_it_has() -> None:
+    """A part of a later version makes it incomplete, a part of its own version is counted, an older one is nothing."""
+    assert raised((4, 2), (5, 0)) == (5, 0)
+    assert raised((4, 2), (5, SOME)) == raised((4, 2), (5, ANOTHER)) == (5, SOME)
+    assert raised((4, 2), (4, ANOTHER)) == (4, 3)
+    assert raised((4, SOME), (4, ANOTHER)) == (4, SOME)
+    assert raised((4, 2), (4, SOME)) == raised((4, 2), (3, 0)) == raised((4, 2), NO_LEVEL) == (4, 2)

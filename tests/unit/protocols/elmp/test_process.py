@@ -14,7 +14,6 @@ from solvent.protocols.elmp.messages import (
     Done,
     ElmpMessage,
     Hello,
-    Superseded,
     Surrender,
     Taken,
     Token,
@@ -35,10 +34,10 @@ from solvent.protocols.elmp.vocabulary import (
     Left,
     Release,
     Request,
-    Source,
     Withdraw,
 )
 from solvent.protocols.machine import CancelTimer, NodeId, Received, Requested, SetTimer, TimerFired
+from tests.growth import executed_lines
 from tests.unit.protocols.elmp.acting import A, B, C, Company, D, leaf, sent, taken, told
 
 
@@ -151,8 +150,8 @@ def test_claim_that_waits_for_others_can_be_withdrawn() -> None:
     state, _ = taken(B, leaf(places=(replace(WAITING, claim=MIDDLE),)), Received(A, token))
     state, _ = taken(B, state, Received(D, Await((1,), (D, 7))))
     state, effects = taken(B, state, Requested(Withdraw()))
-    assert (sent(effects), told(effects)) == ([(D, Done(7, B, (1,), is_changed=False))], [Dropped(0)])
-    assert taken(B, state, Received(A, Done(1, A, (1,), is_changed=False))) == (state, [])
+    assert (sent(effects), told(effects)) == ([(D, Done(7, B, (1,)))], [Dropped(0)])
+    assert taken(B, state, Received(A, Done(1, A, (1,)))) == (state, [])
 
 
 def test_claim_that_waited_long_enough_is_withdrawn() -> None:
@@ -183,14 +182,40 @@ def test_claim_granted_at_once_needs_no_timer() -> None:
 # ---------------------------------------------------------------------------------------------------------- data
 
 
-def test_changes_are_named_in_the_order_of_turns() -> None:
-    """A claim hears of all changes of what it claims; one that was changed again is left out."""
-    token = Token(2, Data(1, A), ((A, 1, Claim(first=2, length=2), 1), (C, 1, RIGHT, 1), (D, 1, LEFT, 1)))
-    state, _ = taken(B, leaf(places=(WAITING,)), Received(A, token))
-    for node in (D, A, C):
-        state, effects = taken(B, state, Received(node, Done(1, node, (1,), is_changed=True)))
-    assert told(effects) == [Granted(0, 2, Data(1, A), (Source(C, 1, RIGHT, 1), Source(D, 1, LEFT, 1)), 1)]
-    assert taken(B, state, Requested(Fetched(1, use=1))) == (state, [])
-    _, effects = taken(B, state, Requested(Release(0, Data(2, B))))
-    token = (C, Token(3, Data(2, B, since=(2, 1))))
-    assert sent(effects) == [token, (A, Taken(1)), (C, Superseded((1,))), (D, Superseded((1,)))]
+def test_token_says_that_a_part_may_be_changed() -> None:
+    """From the claim on under which that may be; whoever changes the whole makes one version of it again."""
+    reading, writing = replace(WAITING, claim=Claim(is_shared=True)), replace(WAITING, claim=LEFT, next=(C, 3))
+    _, effects = taken(B, leaf(places=(reading,)), Received(A, Token(2, Data(1, A))))
+    assert sent(effects) == [(C, Token(3, Data(1, A), ((B, 1, reading.claim, 2),)))]
+    _, effects = taken(B, leaf(places=(writing,)), Received(A, Token(2, Data(1, A))))
+    changed = Data(1, A, has_parts=True)
+    assert sent(effects) == [(C, Token(3, changed, ((B, 1, LEFT, 2),)))]
+    assert told(effects) == [Granted(0, 2, Data(1, A), 1)]
+    whole = replace(WAITING, next=(D, 4))
+    state, effects = taken(C, leaf(places=(whole,)), Received(B, Token(2, changed)))
+    assert told(effects) == [Granted(0, 2, changed, 1)]
+    fetched, effects = taken(C, state, Requested(Fetched(1, use=1)))
+    assert fetched.places[0].data == Data(1, C, has_parts=True)
+    assert sent(effects) == [(A, Taken(1))]
+    _, effects = taken(C, fetched, Requested(Release(0, Data(2, C))))
+    assert sent(effects) == [(D, Token(4, Data(2, C)))]
+
+
+def _claim_of_the_whole(count: int) -> None:
+    """Claim the whole after one process has changed so many parts."""
+    parts = [Claim(first=10 * number, length=10) for number in range(count)]
+    active = tuple((A, number, claim, 1) for number, claim in enumerate(parts))
+    changer, claimer = leaf(), leaf(places=(Place(2, 0, predecessor=(A, 1), next=(C, 3)),))
+    claimer, effects = taken(B, claimer, Received(A, Token(2, Data(1, A, has_parts=True), active)))
+    ((_, asked),) = sent(effects)
+    assert isinstance(asked, Await)
+    _, effects = taken(A, changer, Received(B, asked))
+    ((_, done),) = sent(effects)
+    assert isinstance(done, Done)
+    claimer, effects = taken(B, claimer, Received(A, done))
+    assert told(effects) == [Granted(0, 2, Data(1, A, has_parts=True), 1)]
+
+
+def test_a_claim_of_the_whole_over_many_parts_asks_once_and_takes_no_longer_for_each() -> None:
+    """Who has changed thousands of parts is asked and answers in one message each."""
+    assert executed_lines(lambda: _claim_of_the_whole(1_000)) < 20 * executed_lines(lambda: _claim_of_the_whole(100))
