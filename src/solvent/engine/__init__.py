@@ -3,9 +3,10 @@
 Reading order. What a solution is to the engine: `index`, `registry`. How a rule is compiled: `plan`, `expressions`,
 `names`, `code`, `taking`, `matcher`, `onward`, `reuse`, `builder`, `support`, `compile`, `visit`; `sweep` and
 `sweep_code` for whole rows at once. How a solution runs: `batches`, `reaction`, `reactor`; `failure` says what went
-wrong. Other strategies: `choice` (random); `numbers`, `desk`, `successors` and `explore` (every order), `properties`
-(what must hold in all of them); `matches` (what could react, for whoever must ask others first). What happened and why:
-`trace`, `explain`, `fitting`, `misfit`. As pictures and tables: `picturing`, `display`.
+wrong. Other strategies: `choice` (random); `interned`, `desk`, `successors` and `explore` (every order), `properties`
+(what must hold in all of them), `replay` (a reaction of an exploration, recorded); `matches` (what could react, for
+whoever must ask others first). What happened and why: `trace`, `explain`, `fitting`, `misfit`. As pictures and tables:
+`picturing`, `display`.
 """
 
 from solvent.engine.reaction import Flight, Reaction, Stopped

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 class Builder:
     """Writes the reaction of one rule."""
 
-    def __init__(self, code: Code, plan: Plan, functions: Functions) -> None:
+    def __init__(self, code: Code, plan: Plan, functions: Functions, *, is_pure: bool = False) -> None:
+        # A pure reaction leaves what it takes as it is, and makes new solutions around it.
+        self.is_pure = is_pure
         self.code = code
         self.plan = plan
         self.functions = functions
@@ -75,7 +77,8 @@ class Builder:
     def write(self) -> list[str]:
         """Write the functions and give the fields a match must carry."""
         plan, code = self.plan, self.code
-        self.reuse.decide(plan.product)
+        if not self.is_pure:
+            self.reuse.decide(plan.product)
         items = self._items(plan.product, top=True)
         out = f"[{', '.join(items)}]"
         cells = [element.cell for element in plan.top.elements]
@@ -101,8 +104,9 @@ class Builder:
             code.line(text)
         if plan.is_late and not self.rest_is_left:
             own_cells = "".join(f"{cell}, " for cell in cells)
-            self.code.line(f"w0 = _drain(solution, s0, ({own_cells}own, ))")
-        if not self.is_async:
+            rest = "_rest(s0" if self.is_pure else "_drain(solution, s0"
+            self.code.line(f"w0 = {rest}, ({own_cells}own, ))")
+        if not self.is_async and not self.is_pure:
             self._consume()
         for text in self.changes:
             code.line(text)
@@ -326,7 +330,7 @@ class Builder:
         if name in self.taken:
             return [f"*{self._copy_early(f'_copies({text})')}"]
         self.taken.add(name)
-        if top:
+        if top and not self.is_pure:
             self.rest_is_left = True
             return []
         return ["*w0"]

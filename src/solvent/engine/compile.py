@@ -96,6 +96,18 @@ class RuleCode:
             self._attempt_codes.append(code)
         return found
 
+    def pure(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """Give the search for every match, and the reaction that leaves what it takes as it is, for `explore`."""
+        if "pure_react" not in self._functions:
+            # What is changed in place is noted in a plan, so this one is another.
+            plan, code = Plan(self.node), Code(self.title)
+            fields = Builder(code, plan, self.functions, is_pure=True).write()
+            Matcher(code, plan, self.functions, fields).write("find", None)
+            made = code.made()
+            self._functions["pure_find"], self._functions["pure_react"] = made["find"], made["react"]
+            self._attempt_codes.append(code)
+        return self._functions["pure_find"], self._functions["pure_react"]
+
     def other_search(self, name: str, write: Callable[[Code, list[str]], None]) -> Callable[..., Any]:
         """Give a search that somebody else writes, with the fields its matches carry; it is made once."""
         found = self._functions.get(name)

@@ -1,7 +1,8 @@
-"""One store for many states: what differs from the state before is exchanged, and searches need no preparing again.
+"""One store for many contents: what differs from the one before is exchanged, and searches need no preparing again.
 
-A desk is for states without solutions inside and with the same rules. A reaction is known by its rule and the molecules
-it meets, and what it makes of them is remembered: where they meet again in another state, they make the same.
+A desk is for contents with the same rules. A reaction is known by its rule and the molecules it meets, and what it
+makes of them is remembered: where they meet again, they make the same. Reactions leave what they take (the `pure` code
+of a rule), so nothing has to be put back.
 """
 
 from __future__ import annotations
@@ -10,193 +11,185 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.engine.compile import Entry, code_of
 from solvent.engine.failure import reaction_failed
-from solvent.engine.index import Cell, Store, in_order
-from solvent.engine.reaction import Stopped
-from solvent.errors import LimitReached
+from solvent.engine.index import Cell, EndlessCell, Store, in_order
+from solvent.errors import Misuse
+from solvent.lang.molecule import ATOMS, order_key
 from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.engine.numbers import Key, Numbers
+    from solvent.engine.interned import Interned, Numbers
     from solvent.lang.rule import Rule
 
 
 class Desk:
-    """Where states with certain rules are laid out, one at a time."""
+    """Where contents with certain rules, and certain endless molecules, are laid out, one at a time."""
 
-    def __init__(self, numbers: Numbers, rules: Key) -> None:
-        self._numbers = numbers
+    def __init__(self, interned: Interned, fixed: Numbers) -> None:
+        self._interned = interned
         self._store = Store()
         self._solution = Solution()
         self._solution.settled = self._store
-        self._laid: Key = ()
+        self._laid: Numbers = ()
         self._cells: dict[int, list[Cell]] = {}
-        # What each rule with each combination of molecules makes; nothing where that cannot be said by numbers.
-        self._made: dict[tuple[int, Key], Key | None] = {}
-        self._searches: list[tuple[int, Entry, Callable[[Any], Iterator[Any]]]] = []
-        for number in rules:
-            cell = self._store.add(numbers.first[number])
-            self._cells.setdefault(number, []).append(cell)
-            if not self._searches or self._searches[-1][0] != number:
-                entry = Entry(cell, cell.molecule, code_of(cell.molecule.node), None)
-                self._searches.append((number, entry, entry.prepare(self._store, in_order, self._solution)))
+        self._searches: list[_Search] = []
+        self._asked: dict[int, _Search] = {}
+        for at, number in enumerate(fixed):
+            cell = self._store.add(interned.molecules[number])
+            if number in interned.rules and number not in fixed[:at]:
+                self._searches.append(_Search(number, cell, self._store, self._solution))
+        # Rules that take the rest of their own solution come last.
+        self._searches.sort(key=lambda one: one.entry.code.is_late)
+        self.is_late = any(one.entry.code.is_late for one in self._searches)
+        self._has_endless = not interned.endless.isdisjoint(fixed)
         # Whether its rules only take other molecules than rules, and stay.
-        self.is_plain = not any(entry.one_shot or entry.code.takes_rules for _, entry, _ in self._searches)
-        self._asked: dict[int, tuple[Rule, Entry, Callable[[Any], Iterator[Any]]]] = {}
-        self._rules = frozenset(rules)
+        self.is_plain = not self._has_endless and not any(
+            one.entry.one_shot or one.entry.code.takes_rules or one.entry.code.is_late for one in self._searches
+        )
 
-    def lay(self, key: Key) -> None:
-        """Exchange what the state laid out and another one do not share."""
-        if key == self._laid:
+    def lay(self, molecules: Numbers) -> None:
+        """Exchange what was laid out, apart from rules and endless molecules, and is not to be any more."""
+        if molecules == self._laid:
             return
-        left = list(self._laid)
-        added = []
-        for number in key:
-            if number in self._rules:
-                continue
+        left, added = list(self._laid), []
+        for number in molecules:
             try:
                 left.remove(number)
             except ValueError:
                 added.append(number)
         for number in left:
-            if number not in self._rules:
-                self._store.delete(self._cells[number].pop())
+            self._store.delete(self._cells[number].pop())
         for number in added:
-            self._cells.setdefault(number, []).append(self._store.add(self._numbers.first[number]))
-        self._laid = key
+            self._cells.setdefault(number, []).append(self._store.add(self._interned.molecules[number]))
+        self._laid = molecules
 
     def fits(self, rule: Rule) -> bool:
-        """Say whether a rule that is not in the state laid out could react there."""
-        known = self._asked.get(id(rule))
-        if known is None:
-            entry = Entry(Cell(rule), rule, code_of(rule.node), None)
-            known = self._asked[id(rule)] = (rule, entry, entry.prepare(self._store, in_order, self._solution))
-        _, entry, search = known
-        try:
-            return any(True for _ in search(None))
-        except Exception as error:
-            raise reaction_failed(error, entry, (), None, []) from error
+        """Return whether a rule that is not in the content laid out could react there."""
+        search = self._asked.get(id(rule))
+        if search is None:
+            search = self._asked[id(rule)] = _Search(-1, Cell(rule), self._store, self._solution)
+        return next(search.matches(), None) is not None
 
-    def reactions(self, should_stop: Callable[[], bool] | None = None) -> list[tuple[Rule, Key | None]]:
-        """Give every reaction of the state laid out, with the key of the state after it; equal reactions once.
+    def reactions(self, content: Numbers, *, is_waiting: bool) -> Iterator[tuple[Rule, list[int]]]:
+        """Return every reaction of the molecules laid out, with all that is in the solution then; equal ones once.
 
-        A state after that cannot be said by numbers alone has no key: its reaction makes a solution.
+        `content` is all that is in the solution now. While a solution inside reacts, no rule takes the rest.
         """
-        found = []
-        number = self._numbers.number
-        for rule, entry, search in self._searches:
-            count = len(entry.code.elements)
-            matches: dict[Key, Any] = {}
-            for match in search(None):
-                matches.setdefault(tuple([number(cell.molecule) for cell in match[:count]]), match)
-            for met, match in matches.items():
-                if should_stop is not None and should_stop():
-                    raise Stopped
-                made = self._made.get((rule, met), _UNKNOWN)
-                if made is _UNKNOWN:
-                    made = self._made[rule, met] = self._make(entry, match)
-                found.append((entry.rule, None if made is None else self._after(rule, entry, met, made)))
-        return found
+        for search in self._searches:
+            if search.entry.code.is_late and is_waiting:
+                continue
+            seen = set()
+            rule = search.entry.rule
+            for match in search.matches():
+                met = self._met(search, match)
+                if met not in seen:
+                    seen.add(met)
+                    yield rule, self._after(search, match, met, content)
 
-    def react_all(self) -> tuple[Key, int]:
-        """Let all reactions happen that can at the same time; give the state after, and how many there were.
+    def react_all(self, content: Numbers) -> tuple[Numbers, int]:
+        """Let all reactions happen that can at the same time; return what is in the solution then, and their number.
 
-        Only where the rules are plain; a reaction that makes a solution raises `Unsaid`.
+        Only where the rules are plain.
         """
-        number = self._numbers.number
-        left, made_all, count = list(self._laid), [], 0
-        for rule, entry, search in self._searches:
-            elements = entry.code.elements
-            for match in search(None):
-                met = tuple([number(cell.molecule) for cell in match[: len(elements)]])
-                made = self._made.get((rule, met), _UNKNOWN)
-                if made is _UNKNOWN:
-                    made = self._made[rule, met] = self._make(entry, match)
-                if made is None:
-                    self._laid = tuple(left)
-                    raise Unsaid
-                for one, cell, element in zip(met, match, elements, strict=False):
-                    if not element.kept:
-                        self._store.delete(cell)
-                        self._cells[one].remove(cell)
-                        left.remove(one)
-                made_all += made
+        left, count = list(content), 0
+        made: list[int] = []
+        for search in self._searches:
+            for match in search.matches():
+                met = self._met(search, match)
+                made += self._products(search, match, met)
                 count += 1
-        self._laid = tuple(left)
-        return tuple(sorted(left + made_all)), count
+                for at in search.taken:
+                    left.remove(met[at])
+                    self._store.delete(match[at])
+                    self._cells[met[at]].remove(match[at])
+        self._laid = tuple([number for number, cells in self._cells.items() for _ in cells])
+        return tuple(left + made), count
 
-    def _after(self, rule: int, entry: Entry, met: Key, made: Key) -> Key:
-        after = list(self._laid)
-        for number, element in zip(met, entry.code.elements, strict=True):
-            if not element.kept:
-                after.remove(number)
+    def _after(self, search: _Search, match: Any, met: Any, content: Numbers) -> list[int]:
+        entry = search.entry
+        if entry.code.is_late:
+            # What is left of the solution is among the products.
+            kept = [met[at] for at in range(search.count) if at not in search.taken and not match[at].endless]
+            made = map(self._interned.number, search.react(match))
+            return [*kept, *(() if entry.one_shot else (search.number,)), *made]
+        after = list(content)
+        for at in search.taken:
+            if not match[at].endless:
+                after.remove(met[at])
         if entry.one_shot:
-            after.remove(rule)
-        after += made
-        after.sort()
-        return tuple(after)
+            after.remove(search.number)
+        after += search.made.get(met) or self._products(search, match, met)
+        return after
 
-    def _make(self, entry: Entry, match: Any) -> Key | None:
-        """Let a reaction happen, note what it makes, and take it back."""
-        try:
-            products = entry.react(match, entry.rule, self._solution, self._store, entry.cell)
-        except Exception as error:
-            raise reaction_failed(error, entry, match, None) from error
-        for cell, element in zip(match, entry.code.elements, strict=False):
-            if not element.kept:
-                cell.alive = True
-                self._store.deaths -= 1
-        made = tuple(map(self._numbers.number, products))
-        return None if any(self._numbers.first[one] is None for one in made) else made
+    def _products(self, search: _Search, match: Any, met: Any) -> Numbers:
+        made = search.made.get(met)
+        if made is None:
+            made = search.made[met] = tuple(map(self._interned.number, search.react(match)))
+        return made
 
+    def _met(self, search: _Search, match: Any) -> tuple[Any, ...]:
+        """Return what tells a match from others of its rule, the numbers of the molecules that it meets first."""
+        if search.looks_inside or self._has_endless:
+            return tuple(map(self._signature, match))
+        number = self._interned.number
+        return tuple([number(cell.molecule) for cell in match[: search.count]])
 
-class Unsaid(Exception):
-    """A state cannot be said by numbers alone: there is a solution in it."""
-
-
-class Desks:
-    """The desks for all states of a program that have one."""
-
-    def __init__(self, numbers: Numbers) -> None:
-        self._numbers = numbers
-        self._desks: dict[Key, Desk | None] = {}
-
-    def run(self, key: Key, max_reactions: int, should_stop: Callable[[], bool] | None = None) -> Key:
-        """Let a state react until it is inert; `Unsaid` where that cannot be done on a desk."""
-        count = 0
-        while True:
-            if should_stop is not None and should_stop():
-                raise Stopped
-            desk = self.lay(key)
-            if desk is None or not desk.is_plain:
-                raise Unsaid
-            key, reactions = desk.react_all()
-            count += reactions
-            if not reactions:
-                return key
-            if count > max_reactions:
-                raise LimitReached("H501", f"still reacting after {max_reactions} reactions")
-
-    def lay(self, key: Key) -> Desk | None:
-        """Lay a state out; not where there are solutions or endless molecules in it, nor for rules that wait."""
-        numbers = self._numbers
-        if not numbers.flat.issuperset(key):
+    def _signature(self, value: Any) -> Any:
+        """Return what tells one field of a match from another: equal molecules make equal successors."""
+        kind = type(value)
+        if kind is Cell:
+            return self._interned.number(value.molecule)
+        if kind is EndlessCell:
+            # To take one of an endless molecule is another reaction than to take an equal molecule beside it.
+            return ~self._interned.number(value.molecule)
+        if kind is Store or value is None:
             return None
-        rules = tuple([number for number in key if number in numbers.rules])
-        if rules not in self._desks:
-            if len(self._desks) >= _MAX_DESKS:
-                self._desks.clear()
-            codes = [code_of(rule.node) for rule in (numbers.first[number] for number in rules) if rule is not None]
-            is_simple = not any(code.is_late or code.is_async for code in codes)
-            self._desks[rules] = Desk(numbers, rules) if is_simple else None
-        desk = self._desks[rules]
-        if desk is not None:
-            desk.lay(key)
-        return desk
+        return order_key(value) if kind in ATOMS else self._interned.number(value)
 
 
-_MAX_DESKS = 64
-_UNKNOWN: Any = object()
+class _Search:
+    """A rule on a desk, with its compiled search and reaction."""
 
-__all__ = ["Desk", "Desks", "Unsaid"]
+    __slots__ = ("_find", "_react", "count", "entry", "looks_inside", "made", "number", "taken")
+
+    def __init__(self, number: int, cell: Cell, store: Store, solution: Solution) -> None:
+        self.number = number
+        self.entry = entry = Entry(cell, cell.molecule, code_of(cell.molecule.node), None)
+        elements = entry.code.elements
+        # How many molecules a match takes or keeps, and which of them it takes.
+        self.count = len(elements)
+        self.taken = [at for at, element in enumerate(elements) if not element.kept]
+        # Whether the same molecules may be met in several ways.
+        self.looks_inside = len(entry.code.plan.sites) > 1
+        find, react = entry.code.pure()
+        # What it makes of each combination of molecules.
+        self.made: dict[Any, Numbers] = {}
+        self._find: Callable[[None], Iterator[Any]] = find(store, cell, in_order, entry.rule, solution)
+        self._react: Callable[[Any], list[Any]] = lambda match: react(match, entry.rule, solution, store, cell)
+
+    def matches(self) -> Iterator[Any]:
+        """Return every match among the molecules laid out."""
+        try:
+            yield from self._find(None)
+        except Exception as error:
+            failure = reaction_failed(error, self.entry, (), None, [])
+            if failure is error:
+                raise
+            raise failure from error
+
+    def react(self, match: Any) -> list[Any]:
+        """Return the products of a match, which leaves what it takes where it is."""
+        if self.entry.code.is_async:
+            message = f"cannot explore this program: `{self.entry.code.title}` calls an asynchronous function"
+            raise Misuse("H313", message, hint="explore it with an ordinary function instead")
+        try:
+            return self._react(match)
+        except Exception as error:
+            failure = reaction_failed(error, self.entry, match, None)
+            if failure is error:
+                raise
+            raise failure from error
+
+
+__all__ = ["Desk"]

@@ -11,19 +11,21 @@ exploration stops at the first that does not hold, and since it goes from near s
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, overload
 
 from solvent.engine.reaction import Stopped
-from solvent.engine.successors import Opened, Opener, replay, successors
+from solvent.engine.replay import replay
+from solvent.engine.successors import Opened, Successors, successors
 from solvent.engine.trace import Record, Recorder
 from solvent.lang.printer import print_molecule
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from solvent.engine.numbers import Key
+    from solvent.engine.interned import Content, Interned
     from solvent.lang.rule import Rule
-    from solvent.lang.solution import Solution
 
 MAX_STATES = 100_000
 """How many states are looked at unless the caller says otherwise."""
@@ -60,6 +62,41 @@ class Violation(NamedTuple):
     after: int | None = None
 
 
+class States(Sequence[Solution]):
+    """The states of an exploration: each is made as a solution of its own when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._made: list[Solution | Content] = []
+        self._interned: Interned | None = None
+        #: Those known to be inert.
+        self.inert: set[int] = set()
+
+    def add(self, content: Content, interned: Interned) -> None:
+        """Append a state."""
+        self._interned = interned
+        self._made.append(content)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, at: int) -> Solution: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Solution]: ...
+
+    def __getitem__(self, at: int | slice) -> Solution | list[Solution]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        one = self._made[at]
+        if not isinstance(one, Solution):
+            assert self._interned is not None
+            one = self._made[at] = self._interned.copy(one)
+        one.inert = one.inert or at in self.inert
+        return one
+
+
 class Exploration:
     """All states that a program can reach: what `explore` returns.
 
@@ -75,7 +112,7 @@ class Exploration:
     """
 
     def __init__(self) -> None:
-        self.states: list[Solution] = []
+        self.states = States()
         self.edges: list[list[int]] = []
         # For each state but the first: the state it was first reached from, and by a reaction of which rule.
         self.came_from: list[tuple[int, Rule] | None] = []
@@ -89,7 +126,7 @@ class Exploration:
         return [state for state, edges in enumerate(self.edges) if not edges and self._is_expanded(state)]
 
     def _is_expanded(self, state: int) -> bool:
-        return self.is_complete or self.states[state].inert
+        return self.is_complete or state in self.states.inert
 
     @property
     def terminates(self) -> bool | None:
@@ -227,35 +264,35 @@ class _Explorer:
         self._max_states = max_states
         self._properties = properties
         self._should_stop = should_stop
-        self._opener = Opener(should_stop)
-        self._known: dict[Key, int] = {}
-        self._queue: deque[tuple[int, Key]] = deque()
+        self._successors = Successors(should_stop)
+        self._known: dict[Content, int] = {}
+        self._queue: deque[tuple[int, Content]] = deque()
 
     def explore(self, solution: Solution) -> None:
         """Go from state to state, near ones first, until all are seen or something stops it."""
         found = self.found
-        self._number_of(self._opener.numbers.key(solution), solution, None)
+        self._number_of(self._successors.content(solution), None)
         while self._queue:
-            at, key = self._queue.popleft()
+            at, content = self._queue.popleft()
             if self._should_stop is not None and self._should_stop():
                 raise Stopped
-            found.violation = self._expand(at, key)
+            found.violation = self._expand(at, content)
             if found.violation is not None:
                 found.is_complete = False
                 return
             if not found.edges[at] and found.is_complete:
-                found.states[at].inert = True
+                found.states.inert.add(at)
 
-    def _expand(self, at: int, key: Key) -> Violation | None:
+    def _expand(self, at: int, content: Content) -> Violation | None:
         found = self.found
-        opened = self._opener.open(found.states[at], key)
+        opened = Opened(self._successors, content)
         for one in self._properties:
             reason = one.check_state(at, opened)
             if reason is not None:
                 return Violation(one, at, reason)
         edges: dict[int, None] = {}
-        for rule, key_after, state in opened.reactions():
-            after = self._number_of(key_after, state, (at, rule))
+        for rule, content_after in self._successors.after(content):
+            after = self._number_of(content_after, (at, rule))
             if after is None:
                 found.is_complete = False
                 continue
@@ -267,16 +304,15 @@ class _Explorer:
         found.edges[at] = list(edges)
         return None
 
-    def _number_of(self, key: Key, state: Solution | None, came_from: tuple[int, Rule] | None) -> int | None:
+    def _number_of(self, content: Content, came_from: tuple[int, Rule] | None) -> int | None:
         """Give the number of a state, perhaps a new one; none where there may be no more states."""
-        number = self._known.get(key)
+        number = self._known.get(content)
         if number is None and len(self._known) < self._max_states:
-            number = self._known[key] = len(self.found.states)
-            numbers = self._opener.numbers
-            self.found.states.append(numbers.solution(key) if state is None else numbers.shared(state))
+            number = self._known[content] = len(self.found.states)
             self.found.edges.append([])
             self.found.came_from.append(came_from)
-            self._queue.append((number, key))
+            self.found.states.add(content, self._successors.interned)
+            self._queue.append((number, content))
         return number
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from solvent.engine.successors import Opened, Opener
+from solvent.engine.successors import Opened, Successors
 from solvent.errors import LimitReached
 from solvent.lang.printer import print_molecule, short_rule
 from solvent.lang.rule import Rule
@@ -30,7 +30,7 @@ from solvent.lang.solution import Solution
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from solvent.engine.numbers import Key
+    from solvent.engine.interned import Content
     from solvent.lang.molecule import Molecule
 
 _MAX_MAPPING = 100_000
@@ -93,14 +93,12 @@ class Refines:
         self._runs: dict[str, Counter[frozenset[Run]]] = {}
         self._rules = [one for one in coarser if type(one) is Rule]
         self._mapping = list(mapping)
-        self._opener = Opener()
-        self._mapper = Opener()
-        # States of the coarser program, those after each as far as asked for, and each of our states as one of them.
-        self._states: list[Solution] = []
-        self._known: dict[Key, int] = {}
-        self._after: dict[int, list[tuple[str, int]]] = {}
-        self._mapped: dict[int, int] = {}
-        self._first = self._number(coarser)
+        self._successors = Successors()
+        self._mapper = Successors()
+        # Each of our states as one of the coarser program, and those after each of these as far as asked for.
+        self._mapped: dict[int, Content] = {}
+        self._after: dict[Content, list[tuple[str, Content]]] = {}
+        self._first = self._successors.content(coarser)
 
     @property
     def states_shown(self) -> int:
@@ -125,8 +123,8 @@ class Refines:
 
     def check_state(self, number: int, opened: Opened) -> str | None:
         """Compare the first states; whoever explores may stop what is done for this state, too."""
-        self._opener.should_stop = self._mapper.should_stop = opened.should_stop
-        if number or self._image(0, opened.state) == self._first:
+        self._successors.should_stop = self._mapper.should_stop = opened.should_stop
+        if number or self._image(0, opened.state) is self._first:
             return None
         return f"the first state is {self._text(self._mapped[0])}, and not {self._text(self._first)}"
 
@@ -141,56 +139,43 @@ class Refines:
         says = f"`{short_rule(rule)}` does what {allowed} of {self.coarser} cannot do"
         return f"{says}: from {self._text(start)} to {self._text(end)}"
 
-    def _image(self, number: int, state: Solution) -> int:
+    def _image(self, number: int, state: Solution) -> Content:
         found = self._mapped.get(number)
         if found is None:
             begin = Solution(one for one in state if type(one) is not Rule)
             begin.extend(self._mapping)
             try:
-                image = self._mapper.run(begin, _MAX_MAPPING)
+                image = self._mapper.run(self._mapper.content(begin), _MAX_MAPPING)
             except LimitReached as error:
                 message = f"the mapping to {self.coarser} does not end: {error.message}"
                 raise LimitReached(error.code, message, hint="its rules must use up what they react with") from None
-            shown = Solution(one for one in image if type(one) is not Rule)
+            shown = Solution(one for one in self._mapper.interned.plain(image) if type(one) is not Rule)
             shown.extend(self._rules)
-            found = self._mapped[number] = self._number(shown)
+            found = self._mapped[number] = self._successors.content(shown)
         return found
 
-    def _runs_between(self, start: int, end: int) -> frozenset[Run]:
+    def _runs_between(self, start: Content, end: Content) -> frozenset[Run]:
         """Give the shortest runs of the coarser program from one state to another, none if they are too long."""
-        edge: dict[int, set[Run]] = {start: {()}}
+        edge: dict[Content, set[Run]] = {start: {()}}
         for _ in range(self.max_steps):
             if end in edge:
                 break
-            further: dict[int, set[Run]] = {}
+            further: dict[Content, set[Run]] = {}
             for state, runs in edge.items():
-                for rule, after in self._successors(state):
+                for rule, after in self._reactions(state):
                     further.setdefault(after, set()).update((*run, rule) for run in runs)
             edge = further
         return frozenset(edge.get(end, ()))
 
-    def _successors(self, state: int) -> list[tuple[str, int]]:
+    def _reactions(self, state: Content) -> list[tuple[str, Content]]:
         found = self._after.get(state)
         if found is None:
-            reactions = self._opener.open(self._states[state]).reactions()
-            found = self._after[state] = [
-                (short_rule(rule), self._number_of(key, after)) for rule, key, after in reactions
-            ]
+            found = self._after[state] = [(short_rule(rule), after) for rule, after in self._successors.after(state)]
         return found
 
-    def _number(self, solution: Solution) -> int:
-        return self._number_of(self._opener.numbers.key(solution), solution)
-
-    def _number_of(self, key: Key, state: Solution | None) -> int:
-        number = self._known.get(key)
-        if number is None:
-            number = self._known[key] = len(self._states)
-            numbers = self._opener.numbers
-            self._states.append(numbers.solution(key) if state is None else numbers.shared(state))
-        return number
-
-    def _text(self, state: int) -> str:
-        return print_molecule(Solution(one for one in self._states[state] if type(one) is not Rule))
+    def _text(self, state: Content) -> str:
+        molecules = self._successors.interned.plain(state)
+        return print_molecule(Solution(one for one in molecules if type(one) is not Rule))
 
 
 __all__ = ["Never", "Refines", "Run"]

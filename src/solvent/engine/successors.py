@@ -1,207 +1,181 @@
-"""The reactions enabled in a state, and the state after each.
+"""The reactions possible in a solution, and what is in it after each.
 
-A state is a whole solution. Where no solution stands inside it, which is most of the time, it is laid out on a desk
-that serves many states (`desk`). Where there are solutions inside, each reaction happens in a copy of the state, since
-it changes them in place.
+What is found out about the content of a solution is remembered, wherever this content stands: in a state, or deep
+inside many of them. Where a solution inside another reacts, the molecule around it becomes another molecule.
 """
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from solvent.engine.choice import Stepper, all_entries
-from solvent.engine.compile import Entry, code_of
-from solvent.engine.desk import Desks, Unsaid
-from solvent.engine.failure import reaction_failed
-from solvent.engine.index import Cell, Store, in_order
-from solvent.engine.numbers import Key, Numbers, holds_solution
-from solvent.engine.reactor import Reactor
-from solvent.engine.support import store_of
-from solvent.errors import Misuse
-from solvent.lang.molecule import order_key
+from solvent.engine.desk import Desk
+from solvent.engine.interned import Content, Interned, Numbers
+from solvent.engine.reaction import Stopped
+from solvent.errors import LimitReached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.engine.trace import Recorder
     from solvent.lang.rule import Rule
     from solvent.lang.solution import Solution
 
-
-class _Step(NamedTuple):
-    """A reaction by its place: which open solution, which rule in it, which of the rule's matches."""
-
-    place: int
-    at: int
-    number: int
-    rule: Rule
+_MAX_DESKS = 64
 
 
-class Opener:
-    """Opens the states of one program, one at a time."""
+class Successors:
+    """The reactions in the states of one program."""
 
     def __init__(self, should_stop: Callable[[], bool] | None = None) -> None:
-        self.numbers = Numbers()
+        self.interned = Interned()
         #: Asked now and then; what is under way ends with `Stopped` when it returns true.
         self.should_stop = should_stop
-        self._desks = Desks(self.numbers)
+        self._desks: dict[Numbers, Desk] = {}
+        self._finals: dict[int, int] = {}
 
-    def open(self, state: Solution, key: Key | None = None) -> Opened:
-        """Open a state, which stays; what was opened before is closed. Raise `Stopped` when that is asked for."""
-        key = self.numbers.key(state) if key is None else key
-        return Opened(state, key, self.numbers, self._desks, self.should_stop)
+    def content(self, solution: Solution) -> Content:
+        """Return the content of a solution, which stays."""
+        return self.interned.content(solution)
 
-    def run(self, solution: Solution, max_reactions: int) -> Solution:
-        """Give what a solution, which stays, becomes when it reacts until it is inert; raise `Stopped` as `open`."""
-        try:
-            return self.numbers.solution(self._desks.run(self.numbers.key(solution), max_reactions, self.should_stop))
-        except Unsaid:
-            after = solution.copied()
-            Reactor(max_reactions=max_reactions, should_stop=self.should_stop).run(after)
-            return after
+    def after(self, content: Content) -> list[tuple[Rule, Content]]:
+        """Return every reaction possible in a solution and in those inside it, by its rule, with what is there then.
+
+        Equal reactions are one.
+        Raises `Stopped` when that is asked for.
+        """
+        if content.after is not None:
+            return content.after
+        self._poll()
+        interned, should_stop = self.interned, self.should_stop
+        found = [] if interned.holders.isdisjoint(content.molecules) else self._after_inside(content)
+        if not interned.rules.isdisjoint(content.molecules):
+            content_of = interned.content_of
+            for rule, left in self._desk(content).reactions(content.molecules, is_waiting=bool(found)):
+                if should_stop is not None and should_stop():
+                    raise Stopped
+                found.append((rule, content_of(left)))
+        if not found or content.solution is not None:
+            # Of a state, which nothing holds, this is asked once.
+            content.after = found
+        if not found:
+            interned.settle(content)
+        return found
+
+    def _after_inside(self, content: Content) -> list[tuple[Rule, Content]]:
+        """Return the reactions of the solutions inside a solution."""
+        interned = self.interned
+        found: list[tuple[Rule, Content]] = []
+        for number in sorted(interned.holders.intersection(content.molecules)):
+            for at, inner in enumerate(interned.inside[number]):
+                for rule, changed in self.after(inner):
+                    self._poll()
+                    after = list(content.molecules)
+                    if number not in interned.endless:
+                        after.remove(number)
+                    after.append(interned.replaced(number, at, changed))
+                    found.append((rule, interned.content_of(after)))
+        return found
+
+    def fits(self, rule: Rule, content: Content) -> bool:
+        """Return whether a rule that is not in a solution could react there."""
+        return self._desk(content).fits(rule)
+
+    def run(self, content: Content, max_reactions: int | None = None) -> Content:
+        """Return what is in a solution when it has reacted until it is inert.
+
+        Raises `Stopped` when that is asked for.
+        """
+        interned, begun, count = self.interned, content, 0
+        while content.final is None:
+            self._poll()
+            if not interned.holders.isdisjoint(content.molecules):
+                inside = [self._run_inside(number, max_reactions) for number in content.molecules]
+                if inside != list(content.molecules):
+                    content = interned.content_of(inside)
+                    continue
+            after, reactions = self._react(content)
+            count += reactions
+            if not reactions:
+                content.final = content
+            elif max_reactions is not None and count > max_reactions:
+                raise LimitReached("H501", f"still reacting after {max_reactions} reactions")
+            else:
+                content = interned.content_of(after)
+        begun.final = content.final
+        return content.final
+
+    def _react(self, content: Content) -> tuple[Numbers, int]:
+        """Let reactions happen in a solution whose solutions are inert; return what is there then, and their number."""
+        if self.interned.rules.isdisjoint(content.molecules):
+            return content.molecules, 0
+        desk = self._desk(content)
+        if desk.is_plain:
+            return desk.react_all(content.molecules)
+        first = next(desk.reactions(content.molecules, is_waiting=False), None)
+        return (content.molecules, 0) if first is None else (tuple(first[1]), 1)
+
+    def _run_inside(self, number: int, max_reactions: int | None) -> int:
+        """Return the number of a molecule when the solutions inside it are inert."""
+        found = self._finals.get(number)
+        if found is None:
+            found = number
+            for at, inner in enumerate(self.interned.inside[number]):
+                final = self.run(inner, max_reactions)
+                self.after(final)
+                if final is not inner:
+                    found = self.interned.replaced(found, at, final)
+            self._finals[number] = found
+        return found
+
+    def _desk(self, content: Content) -> Desk:
+        """Return a desk on which all that can react in a solution is laid out."""
+        interned = self.interned
+        fixed = tuple([number for number in content.molecules if number in interned.fixed])
+        desk = self._desks.get(fixed)
+        if desk is None:
+            desk = Desk(interned, fixed)
+            # What takes the rest takes it in its order, so that must not depend on what lay there before.
+            if not desk.is_late:
+                if len(self._desks) >= _MAX_DESKS:
+                    self._desks.clear()
+                self._desks[fixed] = desk
+        loose = [number for number in content.molecules if number not in interned.fixed]
+        if not interned.holders.isdisjoint(loose):
+            loose = [number for number in loose if not any(map(self.after, interned.inside[number]))]
+        desk.lay(tuple(loose))
+        return desk
+
+    def _poll(self) -> None:
+        if self.should_stop is not None and self.should_stop():
+            raise Stopped
 
 
 class Opened:
     """A state in which to look for reactions."""
 
-    def __init__(
-        self, state: Solution, key: Key, numbers: Numbers, desks: Desks, should_stop: Callable[[], bool] | None
-    ) -> None:
-        self.state = state
-        self._numbers = numbers
-        self.should_stop = should_stop
-        self._desk = desks.lay(key)
-        self._stepper = _opened(state.copied(), should_stop) if self._desk is None else None
+    def __init__(self, successors: Successors, content: Content) -> None:
+        self._successors = successors
+        self._content = content
+
+    @property
+    def state(self) -> Solution:
+        """The state, as a solution of its own."""
+        return self._successors.interned.copy(self._content)
+
+    @property
+    def should_stop(self) -> Callable[[], bool] | None:
+        """Asked now and then whether to stop."""
+        return self._successors.should_stop
 
     def fits(self, rule: Rule) -> bool:
-        """Say whether a rule that is not in the state could react there."""
-        if self._stepper is None:
-            assert self._desk is not None
-            return self._desk.fits(rule)
-        solution = self._stepper.solution
-        entry = Entry(Cell(rule), rule, code_of(rule.node), None)
-        try:
-            return any(True for _ in entry.matches(store_of(solution), in_order, solution))
-        except Exception as error:
-            raise reaction_failed(error, entry, (), None, []) from error
-
-    def reactions(self) -> list[tuple[Rule, Key, Solution | None]]:
-        """Give every reaction enabled here, equal ones once: its rule, the key of the state after, and that state.
-
-        There is no state where its key is enough to make it. Raises `Stopped` when that is asked for.
-        """
-        found: list[tuple[Rule, Key, Solution | None]] = []
-        short = self._desk.reactions(self.should_stop) if self._desk is not None else []
-        found += [(rule, key, None) for rule, key in short if key is not None]
-        if self._stepper is None and len(found) < len(short):
-            # A reaction makes a solution: then every one is looked at for itself.
-            self._stepper = _opened(self.state.copied(), self.should_stop)
-            found = []
-        if self._stepper is not None:
-            each = _successors(self.state, self._stepper)
-            found += [(rule, self._numbers.key(after), after) for rule, after in each]
-        return found
+        """Return whether a rule that is not in the state could react there."""
+        return self._successors.fits(rule, self._content)
 
 
 def successors(state: Solution) -> Iterator[tuple[Rule, Solution]]:
-    """Give every reaction enabled in a state by its rule, with the state after it."""
-    if any(map(holds_solution, state)):
-        # Keys of large states cost more than they are worth to somebody who does not compare them.
-        yield from _successors(state, _opened(state.copied()))
-        return
-    opener = Opener()
-    for rule, key, after in opener.open(state).reactions():
-        yield rule, opener.numbers.solution(key) if after is None else after
+    """Return every reaction possible in a state by its rule, with the state after it."""
+    found = Successors()
+    for rule, after in found.after(found.content(state)):
+        yield rule, found.interned.copy(after)
 
 
-def _successors(state: Solution, stepper: Stepper) -> Iterator[tuple[Rule, Solution]]:
-    for step in _enabled(stepper):
-        after = state.copied()
-        _take(after, step, None, stepper.should_stop)
-        yield step.rule, after
-
-
-def replay(state: Solution, rule: Rule, after: Solution, recorder: Recorder) -> None:
-    """Let the reaction of a rule that leads from a state to another happen, and record it."""
-    solution = recorder.solution
-    for step in _enabled(_opened(state.copied())):
-        if step.rule == rule:
-            tried = state.copied()
-            _take(tried, step, None)
-            if tried == after:
-                _take(solution, step, recorder)
-                return
-    raise AssertionError("a reaction that was found once is found again")
-
-
-def _enabled(stepper: Stepper) -> list[_Step]:
-    found = []
-    for place, solution in enumerate(stepper.open):
-        store = store_of(solution)
-        for at, entry in enumerate(all_entries(store)):
-            if entry.code.is_late and solution.waiting:
-                continue
-            seen: set[Any] = set()
-            for number, match in enumerate(entry.matches(store, in_order, solution)):
-                stepper._poll()  # noqa: SLF001 - this is the stepper's other half
-                signature = tuple(map(_signature, match))
-                if signature not in seen:
-                    seen.add(signature)
-                    found.append(_Step(place, at, number, entry.rule))
-    return found
-
-
-def _signature(value: Any) -> Any:
-    """Tell matches apart by what they take: equal molecules make equal successors."""
-    if isinstance(value, Cell):
-        return order_key(value.molecule)
-    return None if value is None or type(value) is Store or getattr(value, "is_solution", False) else order_key(value)
-
-
-def _opened(solution: Solution, should_stop: Callable[[], bool] | None = None) -> Stepper:
-    """Settle a solution and close everything in it that has nothing to do, innermost first."""
-    stepper = Stepper(solution, should_stop=should_stop)
-    at = 0
-    while at < len(stepper.open):
-        one = stepper.open[at]
-        stepper._poll_sometimes()  # noqa: SLF001 - as above
-        # Whatever is closed changes only its host, which then stands at the end.
-        if one is solution or _has_reaction(one):
-            at += 1
-        else:
-            stepper.close(at)
-    return stepper
-
-
-def _has_reaction(solution: Solution) -> bool:
-    store = store_of(solution)
-    for entry in all_entries(store):
-        if entry.code.is_late and solution.waiting:
-            continue
-        for _ in entry.matches(store, in_order, solution):
-            return True
-    return False
-
-
-def _take(
-    solution: Solution, step: _Step, recorder: Recorder | None, should_stop: Callable[[], bool] | None = None
-) -> None:
-    """Make the reaction at a place happen."""
-    stepper = _opened(solution, should_stop)
-    stepper.observe = recorder
-    inner = stepper.open[step.place]
-    store = store_of(inner)
-    entry = all_entries(store)[step.at]
-    matches = entry.matches(store, in_order, inner)
-    match = next(islice(matches, step.number, None))
-    inner.inert = False
-    stepper._react(entry, match, None, inner, store)  # noqa: SLF001 - as above
-    if stepper.flights:
-        for flight in stepper.flights:
-            flight.coroutine.close()
-        message = f"cannot explore this program: `{entry.code.title}` calls an asynchronous function"
-        raise Misuse("H313", message, hint="explore it with an ordinary function instead")
-
-
-__all__ = ["Opened", "Opener", "replay", "successors"]
+__all__ = ["Opened", "Successors", "successors"]

@@ -19,13 +19,11 @@ from msgspec.structs import replace
 
 from solvent.engine.explore import MAX_STATES
 from solvent.engine.reaction import Stopped
-from solvent.engine.reactor import Reactor
-from solvent.engine.successors import successors
+from solvent.engine.successors import Successors
 from solvent.errors import Misuse, WorkflowProblem
 from solvent.hocl.process_settings import deep_stack
 from solvent.hocl.program import rule
 from solvent.lang.molecule import List, Molecule, Symbol, order_key
-from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
 from solvent.runs.conditions import Chooser, judge_of
 from solvent.runs.functions import HOST_FUNCTIONS, current
@@ -38,9 +36,10 @@ from solvent.workflows.rule_functions import Unusable, concerns, molecule_of, va
 from solvent.workflows.translate import concretise, task_symbol, workflow_functions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from solvent.engine.interned import Content
     from solvent.workflows.model import Workflow
 
 _TRY = "explore a copy of the workflow {}"
@@ -197,75 +196,83 @@ def _explore(
 ) -> Orders:
     workflow = explorer.workflow
     found = into if into is not None else Orders()
-    begun = concretise(workflow, inputs, functions=_EXPLORED, folder=explorer.folder).solution
+    states = _States(should_stop)
+    begun = states.content(concretise(workflow, inputs, functions=_EXPLORED, folder=explorer.folder).solution)
     try:
-        first = _settled(begun.copied(), should_stop)
+        first = states.settled(begun)
     except Stopped:
         # What happens at once may never end; so the only state known is the one in which nothing has happened.
-        found.states.append(counts_of(begun, workflow))
+        found.states.append(counts_of(states.molecules(begun), workflow))
         found.came_from.append(None)
         found.is_complete = False
         return found
+    added: list[Molecule] = []
     for name, value in signals:
         # The signal is on its way: a reaction of its own lets it arrive.
         listeners = [task_symbol(one.name) for one in workflow.tasks if one.control and one.control.signal == name]
-        first.add((Symbol("COMING"), List(listeners), molecule_of(value)))
+        added.append((Symbol("COMING"), List(listeners), molecule_of(value)))
     if signals:
-        first.add(_ARRIVING)
+        added.append(_ARRIVING)
     if workflow.alternatives:
-        first.extend(_REPLACING)
+        added += _REPLACING
     if any(task.control is not None and task.control.timeout is not None for task in workflow.tasks):
-        first.add(_ELAPSING)
-    numbers = {order_key(first): 0}
-    states = deque([(0, first)])
-    found.states.append(counts_of(first, workflow))
+        added.append(_ELAPSING)
+    first = states.content(Solution([*states.molecules(first), *added]))
+    numbers = {first: 0}
+    queue = deque([first])
+    found.states.append(counts_of(states.molecules(first), workflow))
     found.came_from.append(None)
-    while states:
-        at, state = states.popleft()
+    while queue:
+        state = queue.popleft()
+        at = numbers[state]
         if should_stop is not None and should_stop():
             found.is_complete = False
             break
         is_final = True
-        for _, after in () if found.states[at].is_ended else successors(state):
-            is_final = False
-            try:
-                settled = _settled(after.copied(), should_stop)
-            except Stopped:
-                # What commutes with all else may never end: tokens that multiply in a loop.
-                found.is_complete = False
-                return found
-            key = order_key(settled)
-            if key in numbers:
-                found.edges.add((at, numbers[key]))
-                continue
-            if len(numbers) >= max_states:
-                found.is_complete = False
-                continue
-            numbers[key] = len(found.states)
-            states.append((numbers[key], settled))
-            found.states.append(counts_of(settled, workflow))
-            found.came_from.append(at)
-            found.edges.add((at, numbers[key]))
+        try:
+            for _, after in () if found.states[at].is_ended else states.after(state):
+                is_final = False
+                settled = states.settled(after)
+                if settled not in numbers:
+                    if len(numbers) >= max_states:
+                        found.is_complete = False
+                        continue
+                    numbers[settled] = len(found.states)
+                    queue.append(settled)
+                    found.states.append(counts_of(states.molecules(settled), workflow))
+                    found.came_from.append(at)
+                found.edges.add((at, numbers[settled]))
+        except Stopped:
+            # What commutes with all else may never end: tokens that multiply in a loop.
+            found.is_complete = False
+            return found
         if is_final:
             found.states[at].is_final = True
             if not found.states[at].is_ended and not found.states[at].failed:
-                found.states[at].stuck = waiting_in(state, workflow)
+                found.states[at].stuck = waiting_in(states.interned.copy(state), workflow)
     return found
 
 
-def _settled(state: Solution, should_stop: Callable[[], bool] | None = None) -> Solution:
-    """Let everything happen that commutes with all else, so that only true events are left to choose from."""
-    events = [one for one in state if type(one) is Rule and _is_event(str(one.name), state)]
-    # A signal that comes together with the token that it is for is not lost.
-    late = [one for one in state if type(one) is Rule and str(one.name) == "loseSignal"]
-    rest = Solution(one for one in state if type(one) is not Rule or (one not in events and one not in late))
-    Reactor(should_stop=should_stop).run(rest)
-    if late:
-        rest = rest.copied()
-        rest.extend(late)
-        Reactor(should_stop=should_stop).run(rest)
-    rest.extend(events)
-    return rest.copied()
+class _States(Successors):
+    """The states of a workflow in which only true events are left to choose from."""
+
+    def molecules(self, state: Content) -> list[Molecule]:
+        """Return the molecules of a state, to be looked at."""
+        return self.interned.plain(state)
+
+    def settled(self, state: Content) -> Content:
+        """Let everything happen that commutes with all else."""
+        rules = [number for number in state.molecules if number in self.interned.rules]
+        name_of = {number: str(self.interned.molecules[number].name) for number in rules}
+        names = {*name_of.values()}
+        events = [number for number in rules if _is_event(name_of[number], names)]
+        # A signal that comes together with the token that it is for is not lost.
+        late = [number for number in rules if name_of[number] == "loseSignal"]
+        aside = {*events, *late}
+        rest = self.run(self.interned.content_of([one for one in state.molecules if one not in aside]))
+        if late:
+            rest = self.run(self.interned.content_of([*rest.molecules, *late]))
+        return self.interned.content_of([*rest.molecules, *events])
 
 
 _EVENTS = frozenset(
@@ -275,16 +282,15 @@ _EVENTS = frozenset(
 )  # fmt: skip
 
 
-def _is_event(name: str, state: Solution) -> bool:
+def _is_event(name: str, others: set[str]) -> bool:
     """Tell whether it matters when a rule reacts: it ends something, takes what others want, or cancels."""
     if name == "invokeServ":
         # Where nobody cancels and nothing ends by a start, it does not matter how long a token has lain there.
-        others = [str(one.name) for one in state if type(one) is Rule]
         return any(other == "withdraw" or "_during" in other for other in others)
     return name in _EVENTS or name.startswith("start_")
 
 
-def counts_of(state: Solution, workflow: Workflow) -> Counts:
+def counts_of(state: Iterable[Molecule], workflow: Workflow) -> Counts:
     """Count what has happened in a state of a workflow whose tasks are all gates."""
     names = {task_symbol(task.name): task.name for task in workflow.tasks}
     started: Counter[str] = Counter()

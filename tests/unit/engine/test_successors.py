@@ -9,7 +9,8 @@ from hypothesis import assume, given
 
 import solvent
 from solvent.engine.explore import explore
-from solvent.engine.successors import Opener, replay, successors
+from solvent.engine.replay import replay
+from solvent.engine.successors import Successors, successors
 from solvent.engine.trace import Recorder
 from tests.property.amounts import examples
 from tests.property.strategies import programs
@@ -24,9 +25,57 @@ def after(text: str) -> list[tuple[str, str]]:
 def test_state_is_left_as_it_was() -> None:
     """Looking at what may happen changes nothing."""
     state = solvent.hocl.parse("let add = replace x::int, y::int by x + y in <1, 2, 4, add>").solution()
-    opened = Opener().open(state)
-    assert len(opened.reactions()) == len(opened.reactions()) == 6
+    found = Successors()
+    content = found.content(state)
+    assert len(found.after(content)) == len(found.after(content)) == 6
     assert solvent.hocl.show(state) == "<1, 2, 4, add>"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("<A^inf, (r = replace-one A by B)>", {("r", "<A^inf, B>")}),
+        ("<A, (r = replace-one A by B)^inf>", {("r", "<B, r^inf>")}),
+        ("<T:<1, 2>, (r = replace T:<x, ?w> by x, U:<w>)>", {("r", "<1, U:<2>, r>"), ("r", "<2, U:<1>, r>")}),
+        ("<T:<1, 2>, (r = replace T:<x, ?w> by T:<w> if x > 1)>", {("r", "<T:<1>, r>")}),
+        ("<T:<1, (i = replace 1 by 2)>, (r = replace T:s by s)>", {("i", "<T:<2, i>, r>")}),
+        ("<(<1, (i = replace-one 1 by 2)>, <1, (i = replace-one 1 by 2)>)>",
+         {("i", "<(<1, i>, <2>)>"), ("i", "<(<2>, <1, i>)>")}),
+        ("<1, <A, (i = replace-one A by B)>, (r = replace-one ?w by <w>)>", {("i", "<1, <B>, r>")}),
+        ("<1, 2, (r = replace-one x::int, ?w by A, <w>)>", {("r", "<A, <2>>"), ("r", "<A, <1>>")}),
+        ("<1, 2, (r = replace-one 1, ?w by w, 3)>", {("r", "<2, 3>")}),
+        ("<1, <2>, (r = replace x::int, s::solution by s, s)>", {("r", "<<2>, <2>, r>")}),
+        ("<3, 3^inf, (r = replace y, y by A)>", {("r", "<3^inf, A, r>"), ("r", "<3, 3^inf, A, r>")}),
+        ("<T:<>^inf, (r = replace-one T:<> by U)>", {("r", "<U, (T:<>)^inf>")}),
+    ],
+)  # fmt: skip
+def test_each_reaction_leads_to_its_state(text: str, expected: set[tuple[str, str]]) -> None:
+    """Endless molecules stay, solutions inside react by themselves, and a rest is all that nothing else takes."""
+    assert set(after(text)) == expected
+
+
+def test_what_happens_inside_a_solution_is_found_out_once() -> None:
+    """Equal solutions in many molecules and states share what can react in them."""
+    asked: list[int] = []
+    functions = solvent.hocl.Functions()
+
+    @functions.register
+    def ask(number: int) -> bool:
+        asked.append(number)
+        return True
+
+    text = ", ".join(f"T{at}:<1, (i = replace-one x::int by A if ask(x))>" for at in range(5))
+    found = explore(solvent.hocl.parse(f"<{text}>", functions=functions).solution())
+    assert (len(found.states), asked) == (2**5, [1])
+
+
+def test_states_are_independent_of_each_other() -> None:
+    """A state may be changed without changing another that has the same solution inside."""
+    found = explore(solvent.hocl.parse("<T:<1>, A, (r = replace-one A by B)>").solution())
+    first, second = found.states
+    next(one for one in first if type(one) is tuple)[1].add(7)
+    assert [solvent.hocl.show(state) for state in (first, second)] == ["<A, T:<1, 7>, r>", "<B, T:<1>>"]
+    assert found.states[-1] is second
 
 
 def test_product_that_cannot_be_computed_stops_with_the_rule() -> None:
@@ -46,8 +95,9 @@ def test_function_that_raises_in_a_condition_stops(text: str) -> None:
 
     functions.register(fail, "fail")
     asked = solvent.hocl.rule("replace x::int by if fail(x)", functions=functions)
+    found = Successors()
     with pytest.raises(solvent.ReactionFailed, match="a function raised ValueError: no"):
-        Opener().open(solvent.hocl.parse(text).solution()).fits(asked)
+        found.fits(asked, found.content(solvent.hocl.parse(text).solution()))
 
 
 def test_states_with_ever_new_rules_are_opened() -> None:
@@ -88,14 +138,17 @@ def test_solution_runs_to_inertia(text: str, final: str) -> None:
     """Whether it can be laid out or not, a solution reacts until nothing more can, and the one given stays."""
     solution = solvent.hocl.parse(text).solution()
     before = solvent.hocl.show(solution)
-    assert solvent.hocl.show(Opener().run(solution, 100)) == final
+    found = Successors()
+    assert solvent.hocl.show(found.interned.copy(found.run(found.content(solution), 100))) == final
     assert solvent.hocl.show(solution) == before
 
 
 def test_run_has_its_limit() -> None:
     """A solution that goes on for ever is stopped."""
+    found = Successors()
+    begun = found.content(solvent.hocl.parse("let up = replace N:n by N:(n + 1) in <N:0, up>").solution())
     with pytest.raises(solvent.LimitReached, match="still reacting after 10 reactions"):
-        Opener().run(solvent.hocl.parse("let up = replace N:n by N:(n + 1) in <N:0, up>").solution(), 10)
+        found.run(begun, 10)
 
 
 @pytest.mark.parametrize(
