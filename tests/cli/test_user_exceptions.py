@@ -99,7 +99,7 @@ def test_constant_that_cannot_be_shown(tmp_path: Path, words: str, flow: str) ->
     assert result.code == 0 or (result.code == 2 and "a value of type Odd" in result.err), result.err
 
 
-@pytest.mark.parametrize("words", ["run --store store.db", "explore"])
+@pytest.mark.parametrize("words", ["run", "explore"])
 def test_result_that_cannot_be_shown(tmp_path: Path, words: str) -> None:
     """A result whose `__repr__` raises is no fault in Solvent."""
     file = tmp_path / "flow.py"

@@ -90,6 +90,15 @@ def refuse_odd(number: int) -> int:
 
 
 @service
+def refuse_four(number: int) -> int:
+    """Fail for one number."""
+    note()
+    if number == 4:
+        raise LookupError("no four")
+    return -number
+
+
+@service
 async def hang(number: int) -> int:
     """Never end, unless it is cancelled."""
     await asyncio.Event().wait()
@@ -108,6 +117,18 @@ def look_at(value: Any) -> Any:
     """Return a value."""
     note()
     return value
+
+
+@service
+def add_thirty(number: int) -> int:
+    """Add a number."""
+    note()
+    return number + 30
+
+
+def is_thirty(number: int) -> bool:
+    """Whether a number is thirty."""
+    return number == 30
 
 
 def is_small(number: int) -> bool:
@@ -438,6 +459,17 @@ def of_no_data(factor: int = 40) -> list[int]:
     return metres.each(scaled.each([made, made], [1, 2]))
 
 
+@workflow
+def healed_items(end: int = 6) -> list[Any]:
+    """Call other services for single items, leave some out, give others a default."""
+    numbers = count_up(end)
+    elsewhere = refuse_odd.otherwise(double).each(numbers)
+    judged = double.otherwise(add_thirty, when="result < 3").otherwise(refuse_four, when=is_thirty).each(numbers)
+    left = refuse_odd.otherwise(refuse_four, on="timeout").each(numbers, on_error="skip")
+    filled = refuse_odd.each(numbers, on_error="default", default=-1)
+    return look_at.named("all")([elsewhere, judged, left, filled])
+
+
 @dataclass(frozen=True)
 class Row:
     """A feature: what it is called in the table, the workflow, what it returns, and how many alternatives apply."""
@@ -470,6 +502,11 @@ ROWS = (
     Row("alternative of an alternative", nested, 8, 2),
     Row("alternative with several exits", several_exits, [8, 5], 1),
     Row("alternative for a task that is called for each item", with_items, 12, 1),
+    Row(
+        "[healing per item](workflows.md#items-that-fail)",
+        healed_items,
+        [[0, 2, 2, 6, 4, 10], [0, 31, 4, 6, 8, 10], [0, 2, 4], [0, -1, 2, -1, 4, -1]],
+    ),
     Row("dot product (`each`)", dot, [0, 3, 6, 9]),
     Row("cross product (`cross`)", crossed, [10, 20, 11, 21, 12, 22]),
     Row("dot inside cross", dot_and_cross, 66),

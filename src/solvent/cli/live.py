@@ -29,7 +29,7 @@ _MAX_LINES = 400
 _LINE_SECONDS = 1.0
 _MAX_TEXT = 160
 _MAX_NAME = 40
-_LEVELS = {"failed": "warning", "adapted": "warning", "cancelled": "warning"}
+_LEVELS = {"failed": "warning", "adapted": "warning", "cancelled": "warning", "healed": "warning"}
 """The levels of events in a log; others are `info`."""
 
 
@@ -100,6 +100,9 @@ class Lines(View):
         elif event.kind == "failed":
             if self.is_small or self.may_tell():
                 self._write(event.seconds, f"✗ {event.task:<{self.width}}  failed: {shortened(event.text, _MAX_TEXT)}")
+        elif event.kind == "healed":
+            if self.is_small or self.may_tell():
+                self._write(event.seconds, f"↻ {event.task:<{self.width}}  {shortened(event.text, _MAX_TEXT)}")
         elif changed and self.is_small:
             self._write(event.seconds, self._line(event))
         if self.is_small and self._lines > _MAX_LINES:
@@ -170,6 +173,8 @@ class Picture(View):
             self._say(f"↻ {self.explained(event)}", "yellow")
         elif event.kind == "failed" and self.may_tell():
             self._say(f"✗ {event.task} failed: {shortened(event.text, _MAX_TEXT)}", "red")
+        elif event.kind == "healed" and self.may_tell():
+            self._say(f"↻ {event.task} {shortened(event.text, _MAX_TEXT)}", "yellow")
         elif event.kind == "signal":
             self._say(f"⚑ the signal `{event.task}` came", "cyan")
         elif event.kind == "waits":

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _STYLES = {
     "done": "green", "failed": "bold red", "cancelled": "yellow", "called": "cyan", "adapted": "yellow",
-    "ended": "bold",
+    "healed": "yellow", "ended": "bold",
 }  # fmt: skip
-_SHOWN = frozenset({"called", "retried", "attempted", "done", "failed", "cancelled"})
+_SHOWN = frozenset({"called", "retried", "attempted", "done", "failed", "healed", "cancelled"})
 
 
 class Line(NamedTuple):
@@ -93,8 +93,8 @@ def _line(change: Change, *, by_agents: bool) -> Iterator[Line]:
     match change:
         case CallChanged(call, what, at, text) if what in _SHOWN:
             agent = call.agent if what == "called" and by_agents else ""
-            attempts = call.attempts if what in {"done", "failed", "cancelled"} else 0
-            output = call.output if what in {"attempted", "failed"} else ""
+            attempts = call.attempts if what in {"done", "failed", "healed", "cancelled"} else 0
+            output = call.output if what in {"attempted", "failed", "healed"} else ""
             is_again = what == "called" and call.is_repeated
             yield Line(at, what, call.call, call.task, text, attempts, is_again=is_again, output=output, agent=agent)
         case Continued(at, version, kept, again, new, gone):
@@ -120,6 +120,7 @@ def _write(one: Line, created: float) -> None:
         "taken": f"{one.what} continues{where}" if one.is_again else f"{one.what} begins{where}",
         "called": f"{one.what} called" + (" again" if one.is_again else "") + (f" at {one.agent}" if one.agent else ""),
         "attempted": f"{one.what} failed, to be retried",
+        "healed": f"{one.what} failed",
         "signal": f"signal {one.what}",
         "waits": f"{one.task} waits for the signal {one.what}",
         "version": f"version {one.what}",

@@ -67,6 +67,7 @@ def _write_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None
         "states": {name: report.states[name] for name in names if name in report.states},
         "calls": {name: report.calls.get(name, 0) for name in names},
         "adaptations": report.adaptations,
+        **({"routes": report.routes} if report.routes else {}),
         **({"inner": {path: _inner_as_json(one) for path, one in report.inner.items()}} if report.inner else {}),
         "reactions": report.reactions,
         "seconds": round(report.seconds, 6),
@@ -98,6 +99,7 @@ def _inner_as_json(report: Report) -> dict[str, Any]:
     found: dict[str, Any] = {
         "workflow": report.workflow, "task": report.task, "states": report.states, "calls": report.calls,
         "adaptations": report.adaptations, "seconds": round(report.seconds, 6),
+        **({"routes": report.routes} if report.routes else {}),
     }  # fmt: skip
     if report.failures:
         found["failures"] = [asdict(one) for one in report.failures]
@@ -159,6 +161,7 @@ def _write_summary(workflow: Workflow, report: Report, *, with_molecules: bool) 
     """Write a summary of a run to standard error."""
     _write_tasks(workflow, report)
     _write_adaptations(workflow, report.adaptations)
+    _write_routes(report)
     for failed in report.failures[:_MAX_FAILURES]:
         _write_failure(failed, with_molecules=with_molecules)
     if len(report.failures) > _MAX_FAILURES:
@@ -271,6 +274,25 @@ def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) ->
     rest = sum([*times.values()][_MAX_ADAPTATIONS:])
     if rest:
         _say(f"  … and {counted(rest, 'more adaptation')}")
+
+
+def _write_routes(report: Report) -> None:
+    """Write which items failed, and by which route their results came; of a task that failed, if several have."""
+    failed = Counter(one["task"] for one in report.routes if one["route"] == "failed")
+    several = {one.task for one in report.failures if failed[one.task] > 1}
+    routes = [one for one in report.routes if one["route"] != "failed" or one["task"] in several]
+    for one in routes[:_MAX_ADAPTATIONS]:
+        is_lost = one["route"] == "failed"
+        route = _ROUTES.get(one["route"], f"`{one['route']}`")
+        mark: Piece = ("  ✗ ", "bold red") if is_lost else ("  ↻ ", "yellow")
+        _say(
+            mark, f"{one['task']}[{one['item']}] {one['argument']}: {route} ({shortened(one['causes'][0], _MAX_CAUSE)})"
+        )
+    if len(routes) > _MAX_ADAPTATIONS:
+        _say(f"  … and {counted(len(routes) - _MAX_ADAPTATIONS, 'more item')}; --format json lists them all")
+
+
+_ROUTES = {"skipped": "left out", "default": "the default", "failed": "failed"}
 
 
 def _by(adaptations: list[dict[str, Any]], key: tuple[str, str, str, str]) -> list[str]:

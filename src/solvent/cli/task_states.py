@@ -50,6 +50,8 @@ class TaskStates:
         self.running: dict[str, float] = {}
         """Tasks with calls that have not ended, by when the first of them was made."""
         self.took: dict[str, float] = {}
+        self.items: dict[str, tuple[int, int]] = {}
+        """Of tasks that are called for each item: how many are over, and of how many."""
         self.began = time.monotonic()
         self._out: Counter[str] = Counter()
         # How the calls ended of a task that has others out still.
@@ -77,8 +79,11 @@ class TaskStates:
             return True
         if event.kind == "waits":
             return True
+        if event.items is not None:
+            self.items[name] = event.items
+        is_going_on = event.items is not None and event.items[0] < event.items[1]
         if event.kind == "started":
-            if not self._out[name]:
+            if not self._out[name] and not (is_going_on and self.states[name] == "running"):
                 self._ends[name] = set()
                 self.rounds[name] += 1
             self.calls[name] += 1
@@ -94,10 +99,10 @@ class TaskStates:
                     self._set(one, "waiting")
             return True
         ends = self._ends.setdefault(name, set())
-        ends.add(event.kind)
+        ends.add("done" if event.kind == "healed" else event.kind)
         # A call that was cancelled before it was made has an end only.
         self._out[name] = max(self._out[name] - 1, 0)
-        if self._out[name]:
+        if self._out[name] or is_going_on:
             # One of several calls; only their last one ends the task.
             return event.kind == "failed" and self._set(name, "failed")
         self.took[name] = event.seconds - self.running.pop(name, event.seconds)
@@ -117,7 +122,9 @@ class TaskStates:
 
     def runs_of(self, name: str) -> str:
         """Return how often a task has run, in words, if more than once."""
-        calls = self.calls[name]
+        calls, (over, total) = self.calls[name], self.items.get(name, (0, 0))
+        if total > 1 and over < total:
+            return f"{over:,} of {total:,} items"
         return "" if calls < 2 else f"{calls:,} {'runs' if name in self.repeatable else 'calls'}"
 
     def counted(self) -> list[tuple[str, int]]:

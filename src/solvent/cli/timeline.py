@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FORMATS = ("text", "svg", "png", "json")
 _STYLES = {
     "title": "bold", "note": "dim", "moment": "yellow", "done": "green", "failed": "bold red", "cancelled": "yellow",
-    "running": "cyan", "interrupted": "bold yellow", "withdrawn": "dim",
+    "running": "cyan", "healed": "yellow", "interrupted": "bold yellow", "withdrawn": "dim",
 }  # fmt: skip
 _SHOWN_STATES = {"asleep": "waiting", "unused": "waiting"}
 """Whether a task waits for others or stands by makes no difference here, as in a report."""

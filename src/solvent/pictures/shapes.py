@@ -112,6 +112,7 @@ RECTS: dict[str, tuple[str, str]] = {
     "cancelled": ("amber box", "amber"),
     "stuck": ("amber box", "amber"),
     "interrupted": ("amber box", "amber"),
+    "healed": ("amber box", "amber"),
     "replaced": ("none", "faint"),
     "unused": ("none", "faint"),
     "withdrawn": ("none", "faint"),

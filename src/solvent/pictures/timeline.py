@@ -101,7 +101,15 @@ def written_time(seconds: float) -> str:
 
 Piece = tuple[str, str]
 """A text, and the state that colours it."""
-_SIGNS = {"done": "✓", "failed": "✗", "cancelled": "⊗", "running": "▸", "interrupted": "!", "withdrawn": "⊘"}
+_SIGNS = {
+    "done": "✓",
+    "failed": "✗",
+    "cancelled": "⊗",
+    "running": "▸",
+    "healed": "↻",
+    "interrupted": "!",
+    "withdrawn": "⊘",
+}
 
 
 def lines(timeline: Timeline, *, width: int = 100, max_rows: int = 200) -> Iterator[list[Piece]]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
     from solvent.runs.nested import Subworkflow
+    from solvent.runs.report import Item
     from solvent.services import Handle
     from solvent.services.admission import Limit
     from solvent.services.call import Attempt
@@ -74,6 +75,7 @@ class OpenCall:
         "is_cancelled",
         "is_made",
         "is_refused",
+        "item",
         "key",
         "nested",
         "noted",
@@ -136,6 +138,8 @@ class OpenCall:
         self.is_called_off = False
         #: What it has changed of resources, where that is noted.
         self.changes: tuple[tuple[str, int, bytes], ...] = ()
+        #: If it is of an item, and has failed or was rejected: which one, and what follows.
+        self.item: Item | None = None
         #: Whether predicates reject its answer, by alternative: they judge it before it lands.
         self.verdicts: Mapping[str, bool] = {}
 
@@ -333,6 +337,8 @@ class Calls:
         # By the service, which is an object of its own in each workflow.
         self._codes: dict[int, bytes] = {}
         self._counts: dict[tuple[str, int | None], int] = {}
+        #: How many items of each task are known.
+        self.items: Counter[str] = Counter()
         # The open calls of each task, once those of one were asked for; and of each sub-workflow, by its path.
         self._of: dict[tuple[str, str], dict[OpenCall, None]] | None = None
         self._within: dict[str, dict[OpenCall, None]] = {}
@@ -387,6 +393,8 @@ class Calls:
     def plan(self, call: OpenCall) -> None:
         """Take a call that is to be made."""
         label, index = call.label, call.request.index
+        if index is not None and not call.request.route:
+            self.items[label] += 1
         count = self._counts[label, index] = self._counts.get((label, index), 0) + 1
         key = label if index is None else f"{label}[{index}]"
         call.key = key if count == 1 else f"{key}#{count}"
@@ -568,6 +576,9 @@ class Calls:
                 definition,
                 agent,
                 call.is_delay,
+                -1 if call.request.index is None else call.request.index,
+                0 if call.request.index is None else self.items[call.label],
+                call.request.service if call.request.route else "",
             )
         )
         if call.remote is not None:
@@ -668,6 +679,7 @@ class Calls:
             # Also where its result cannot be kept: others have them already.
             journal.changed(call.key, name, start, data)
         if failure is None:
+            call.item = call.instance.item_of(call, value, None)
             if not journal.is_kept:
                 return None
             try:
@@ -676,7 +688,8 @@ class Calls:
                 failure = Failure("FAILED", NO_MEMORY)
             if failure is None:
                 return None
-        journal.failed(call.key, call.task, attempts, failure, within=call.instance.within)
+        call.item = call.instance.item_of(call, None, failure)
+        journal.failed(call.key, call.task, attempts, failure, within=call.instance.within, item=call.item)
         return failure
 
     def _note_value(self, call: OpenCall, attempts: int, value: Any) -> Failure | None:
@@ -684,7 +697,7 @@ class Calls:
         data = keepable(value, self._journal.max_value_bytes)
         if isinstance(data, Failure):
             return data
-        self._journal.answered(call.key, attempts, data, within=call.instance.within)
+        self._journal.answered(call.key, attempts, data, within=call.instance.within, item=call.item)
         return None
 
     def _note_retry(self, again: Again) -> None:

@@ -21,7 +21,7 @@ from solvent.services.failure import cause_of
 from solvent.services.python import function_of
 from solvent.values.classes import needs_restoring, restore
 from solvent.workflows.formats.yaml.writer import name_of_function
-from solvent.workflows.model import Service
+from solvent.workflows.model import Service, Test, test_text
 from solvent.workflows.rule_functions import value_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from solvent.lang.molecule import Molecule
     from solvent.lang.syntax import Expression
-    from solvent.workflows.model import Test, Workflow
+    from solvent.workflows.model import Task, Workflow
 
 _BACK, _ONE, _SOME = Symbol("BACK"), Symbol("ONE"), Symbol("SOME")
 _TOLD = Symbol("TOLD")
@@ -169,6 +169,9 @@ class Chooser:
                 self._predicates[task, key] = predicate_of(f"{task} {key}", test.predicate, folder)
             elif test.when is not None:
                 self._condition(task, test.when)
+        self._fallbacks = {
+            (task.name, number): test for task in workflow.tasks for number, test in fallback_tests(task)
+        }
         # A result is asked about several times in a row: where it goes, whether it goes anywhere, and who is told.
         self._last: tuple[Molecule, Molecule, list[Molecule], list[Molecule]] | None = None
         self.troubles: dict[str, str] = {}
@@ -196,6 +199,15 @@ class Chooser:
 
     def holds(self, name: str, text: str, result: Molecule) -> bool:
         """Tell whether a condition holds of a result."""
+        return bool(self._asked(name, text, result))
+
+    def rejects(self, name: str, fallback: int, result: Molecule) -> bool:
+        """Return whether a fallback is to be called since an item's result is not good; also if nobody can say."""
+        test = self._fallbacks[name, fallback]
+        return self._asked(name, test_text(test, _fallback_key(fallback)), result) is not False
+
+    def _asked(self, name: str, text: str, result: Molecule) -> bool | None:
+        """Return whether a condition holds of a result; nothing where that cannot be said."""
         try:
             if text.startswith("?"):
                 value = _whole(value_of(result), unpickles=self._unpickles)
@@ -208,7 +220,7 @@ class Chooser:
             raise
         except BaseException as error:  # noqa: BLE001 - a predicate is the user's and may raise anything
             self.troubles[name] = cause_of(error)
-        return False
+        return None
 
     def _condition(self, name: str, text: str) -> Expression:
         found = self._conditions[text] = condition_of(f"the condition `{text}` of the task `{name}`", text)
@@ -251,6 +263,7 @@ class Chooser:
 def tests_of(workflow: Workflow) -> Iterator[tuple[str, str, Test]]:
     """Give the conditions of a workflow's tasks, each with its task and what it is about."""
     for task in workflow.tasks:
+        yield from ((task.name, _fallback_key(number), test) for number, test in fallback_tests(task))
         control = task.control
         if control is None:
             continue
@@ -261,6 +274,17 @@ def tests_of(workflow: Workflow) -> Iterator[tuple[str, str, Test]]:
                 yield task.name, "more", control.many.more
             if control.many.enough is not None:
                 yield task.name, "enough", control.many.enough
+
+
+def fallback_tests(task: Task) -> Iterator[tuple[int, Test]]:
+    """Yield the conditions on which fallbacks of a task are called for items, with their numbers."""
+    for number, one in enumerate(() if task.per_item is None else task.per_item.otherwise):
+        if one.when is not None or one.predicate is not None:
+            yield number, Test(one.when, one.predicate)
+
+
+def _fallback_key(number: int) -> str:
+    return f"otherwise {number}"
 
 
 def predicates_of(workflow: Workflow) -> Iterator[str]:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from solvent.runs.kept import Kept
-from solvent.runs.report import Failed  # noqa: TC001 - msgspec looks at the types
+from solvent.runs.report import Failed, Item  # noqa: TC001 - msgspec looks at the types
 from solvent.services.failure import Kind  # noqa: TC001 - msgspec looks at the types
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
@@ -84,6 +84,10 @@ class CallStarted(Event, frozen=True, gc=False):
     agent: str = ""
     #: Whether it only waits for a time: it goes on though its process dies, and is not made again.
     is_delay: bool = False
+    #: Of an item: which one, how many of the task are known, and the service, if that is not the task's own.
+    item: int = -1
+    items: int = 0
+    route: str = ""
 
 
 class CallAnswered(Event, frozen=True, gc=False):
@@ -97,6 +101,8 @@ class CallAnswered(Event, frozen=True, gc=False):
     #: The version of the run in which it was answered, if that is an earlier one.
     kept: int = 0
     within: str = ""
+    #: If its result was rejected for an item.
+    item: Item | None = None
 
 
 class ResourceChanged(Event, frozen=True, gc=False):
@@ -124,6 +130,7 @@ class CallFailed(Event, frozen=True, gc=False):
     #: As of an answer.
     kept: int = 0
     within: str = ""
+    item: Item | None = None
 
 
 class CallLost(Event, frozen=True, gc=False):

@@ -22,8 +22,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec.structs import replace
 
 from solvent.engine.batches import dissolve
 from solvent.engine.reactor import Reactor
@@ -46,13 +49,28 @@ from solvent.runs.events import (
 from solvent.runs.functions import bound
 from solvent.runs.nested import Nested
 from solvent.runs.outcome import Outcome, has_waiting
-from solvent.runs.report import MAX_TEXT, Failed, Report, TaskEvent, Timing, concluded
+from solvent.runs.report import (
+    MAX_TEXT,
+    REJECTED,
+    Failed,
+    Item,
+    Report,
+    TaskEvent,
+    Timing,
+    add_route,
+    by_item,
+    concluded,
+    named_item,
+    said_follows,
+)
 from solvent.runs.resources import claimed
 from solvent.runs.signals import Signals, elapsed
 from solvent.runs.stuck import waiting_in
 from solvent.services import Failure
 from solvent.values import codec
+from solvent.values.text import shortened_form
 from solvent.workflows.forms import task_of
+from solvent.workflows.items import follows, in_place, leaves
 from solvent.workflows.model import Task
 from solvent.workflows.rule_functions import Unpassable, Unusable, molecule_of, value_of
 
@@ -72,6 +90,7 @@ if TYPE_CHECKING:
     from solvent.runs.signals import Signal
     from solvent.services import Handle
     from solvent.store import Append, Record
+    from solvent.workflows.items import Follows
     from solvent.workflows.translate import Concrete
 
 _RES, _ERR, _GOT, _FAULT, _AWAY = map(Symbol, ("RES", "ERR", "GOT", "FAULT", "AWAY"))
@@ -179,6 +198,8 @@ class Execution:
         self._forms = concrete.forms
         self.began: float = time.perf_counter() if root is None else root.began
         self._faults: dict[str, Failed] = {}
+        # How many items of each task are over.
+        self._over: Counter[str] = Counter()
         #: The exceptions of the tasks that failed first, where they were raised in this process.
         self.errors: dict[str, BaseException] = {}
         self._replaced: set[str] = set()
@@ -561,7 +582,9 @@ class Execution:
         if not call.is_refused and not call.is_made:
             call.is_made = True
             self.report.calls[name] = self.report.calls.get(name, 0) + 1
-            self._note("started", name, now)
+            is_item = call.request.index is not None and self._tasks[name].each is not None
+            items = (self._over[name], self.calls.items[call.label]) if is_item else None
+            self._note("started", name, now, items=items)
 
     def _refusal(self, call: OpenCall, values: list[Any]) -> Failure | None:
         """Say why a call is not made, if it is not."""
@@ -594,6 +617,39 @@ class Execution:
         answer.call.verdicts = self._judge.ask(judges, answer.value)
         self.calls.answers.put(answer)
 
+    def item_of(self, call: OpenCall, value: Any, failure: Failure | None) -> Item | None:
+        """Return of which item a call has failed or was rejected, and what follows; nothing for any other call."""
+        request, task = call.request, self._tasks[call.task]
+        if request.index is None or task.each is None or call.is_called_off or call.is_refused:
+            return None
+        kind = "" if failure is None else failure.kind
+        then = None
+        if task.per_item is not None:
+            then = follows(task.per_item, request.route, kind, partial(self._rejects, call.task, value))
+        request.follows = then
+        if then is None:
+            return Item(request.index, self._argument_of(call)) if kind not in {"", "CANCELLED"} else None
+        return Item(request.index, self._argument_of(call), then.what, then.service)
+
+    def _rejects(self, name: str, value: Any, fallback: int) -> bool:
+        try:
+            return self.chooser.rejects(name, fallback, molecule_of(value))
+        except Unpassable:
+            return False
+
+    def _argument_of(self, call: OpenCall) -> str:
+        """Return the arguments of a call that are an item's, as people read them."""
+        each = self._tasks[call.task].each
+        assert each is not None
+        values = [call.request.arguments[at] for at in leaves(each)]
+        return ", ".join(shortened_form(value_of(one)) for one in values)[:MAX_TEXT]
+
+    def answer_of_item(self, task: Molecule, what: Follows, index: Molecule) -> Molecule:
+        """Return the answer of an item that has none of its own."""
+        per_item = self._tasks[self._names[task]].per_item
+        assert per_item is not None
+        return in_place(per_item, what, index)
+
     def take_in(self, call: OpenCall, value: Any, failure: Failure | None, attempts: int) -> None:
         """Put the answer of a call in, and react."""
         if call.nested is not None:
@@ -608,6 +664,9 @@ class Execution:
         now = self.seconds
         timing = report.timings[name]
         timing.ended, timing.attempts = now, attempts
+        item, call.item = call.item, None
+        if item is not None:
+            failure = self._note_item(call, item, failure)
         answer: Molecule = None
         if failure is None:
             try:
@@ -618,11 +677,22 @@ class Execution:
             molecule: Molecule = (_RES, answer) if index is None else (_GOT, index, answer)
         else:
             text = failure.text[:MAX_TEXT]
-            self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
-            if failure.error is not None and (name in self.errors or len(self.errors) < _MAX_ERRORS):
+            # Nothing that was healed is a fault of its task.
+            if item is None or not item.follows:
+                self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
+            if (
+                failure.error is not None
+                and (item is None or not item.follows)
+                and (name in self.errors or len(self.errors) < _MAX_ERRORS)
+            ):
                 self.errors[name] = failure.error
             molecule = (_ERR if index is None else _FAULT, Symbol(failure.kind), text)
-        self._note(self._end_of(failure), name, now, "" if failure is None else failure.text)
+        if item is not None and item.follows:
+            said = named_item(item, REJECTED) if failure is None else failure.text
+            self._note("healed", name, now, f"{said}; {said_follows(item)}", self._items_over(call, item))
+        else:
+            said = "" if failure is None else failure.text
+            self._note(self._end_of(failure), name, now, said, self._items_over(call, item))
         if name in self._judges:
             self._judge.take_in(name, call.verdicts)
         try:
@@ -633,6 +703,20 @@ class Execution:
         else:
             # Its product has a further call.
             self._plan(flight, request)
+
+    def _note_item(self, call: OpenCall, item: Item, failure: Failure | None) -> Failure | None:
+        """Put an item into the report that failed or was rejected; return its failure, which names it."""
+        service = call.request.service if call.request.route else ""
+        add_route(self.report.routes, call.task, item, service, REJECTED if failure is None else failure.text)
+        return None if failure is None else replace(failure, text=named_item(item, failure.text))
+
+    def _items_over(self, call: OpenCall, item: Item | None) -> tuple[int, int] | None:
+        """Count an item whose call has ended; return how many are over, of how many there are."""
+        if call.request.index is None or self._tasks[call.task].each is None:
+            return None
+        if item is None or item.follows != "tried":
+            self._over[call.task] += 1
+        return self._over[call.task], self.calls.items[call.label]
 
     def _end_of(self, failure: Failure | None) -> str:
         """Name the event by which a call ends."""
@@ -646,13 +730,13 @@ class Execution:
             self.spectator.outside(self.solution)
         self.reactor.go_on(self.solution if solution is None else solution)
 
-    def _note(self, kind: str, task: str, at: float, text: str = "") -> None:
+    def _note(self, kind: str, task: str, at: float, text: str = "", items: tuple[int, int] | None = None) -> None:
         """Report what has happened to a task to `watch`, and keep it for the report of a controlled workflow."""
         trace, watch = self.report.trace, self.watch
         if trace is not None:
-            trace.append(TaskEvent(kind, task, at, text))
+            trace.append(TaskEvent(kind, task, at, text, items=items))
         if watch is not None:
-            watch(TaskEvent(kind, f"{self.within}/{task}" if self.within else task, at, text, self.within))
+            watch(TaskEvent(kind, f"{self.within}/{task}" if self.within else task, at, text, self.within, items))
 
     # --- The past.
 
@@ -701,9 +785,13 @@ class Execution:
                 hint="resume it with the workflow as it was, or run it anew",
             )
         if isinstance(event, CallFailed):
-            self.take_in(call, None, Failure(event.kind, event.text, event.output), event.attempts)
+            failure = Failure(event.kind, event.text, event.output)
+            call.item = self.item_of(call, None, failure)
+            self.take_in(call, None, failure, event.attempts)
         else:
-            self.take_in(call, self._kept_value(event), None, event.attempts)
+            value = self._kept_value(event)
+            call.item = self.item_of(call, value, None)
+            self.take_in(call, value, None, event.attempts)
 
     def _kept_value(self, event: CallAnswered) -> Any:
         try:
@@ -842,6 +930,7 @@ class Execution:
         report = self.report
         report.reactions = self.reactor.reactions
         report.seconds = self.seconds
+        report.routes.sort(key=by_item)
         if self.inside is None:
             report.inner = self.nested.finished()
         found = self._read(self._tasks, is_whole=True)

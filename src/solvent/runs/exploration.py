@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ from solvent.runs.stuck import waiting_in
 from solvent.services.failure import cause_of
 from solvent.services.python import function_of, is_asynchronous
 from solvent.workflows.alternative_checks import unfit_alternatives
+from solvent.workflows.items import follows, in_place
 from solvent.workflows.model import Control
 from solvent.workflows.rule_functions import Unusable, concerns, molecule_of, value_of
 from solvent.workflows.translate import concretise, task_symbol, workflow_functions
@@ -135,7 +137,20 @@ class _Explorer:
 
     def invoke_each(self, task: Molecule, service: Molecule, index: Molecule, arguments: Molecule) -> Molecule:
         """Make one of several calls."""
-        answer = self.invoke(task, service, arguments)
+        per_item, name = self.tasks[self._names[task]].per_item, self._names[task]
+        for route in count():
+            answer = self.invoke(task, service, arguments)
+            kind = "" if answer[0] is _RES else answer[1].name
+            then = None
+            if per_item is not None:
+                result = answer[-1]
+                then = follows(per_item, route, kind, lambda one: self.chooser.rejects(name, one, result))  # noqa: B023
+            if then is None:
+                break
+            if then.what != "tried":
+                assert per_item is not None
+                return in_place(per_item, then, index)
+            service = then.service
         return (Symbol("GOT"), index, answer[1]) if answer[0] is _RES else (Symbol("FAULT"), *answer[1:])
 
     def rejecting(self, task: Molecule, judges: Molecule, result: Molecule) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from solvent.lang.molecule import Molecule
-
+    from solvent.workflows.items import Follows
 
 _RES = Symbol("RES")
 
@@ -24,13 +24,16 @@ _RES = Symbol("RES")
 class Request:
     """What the coroutine of a reaction waits for: the answer of a service."""
 
-    __slots__ = ("arguments", "index", "service", "task")
+    __slots__ = ("arguments", "follows", "index", "route", "service", "task")
 
-    def __init__(self, task: Molecule, service: str, index: int | None, arguments: List) -> None:
+    def __init__(self, task: Molecule, service: str, index: int | None, arguments: List, route: int = 0) -> None:
         self.task = task
         self.service = service
         self.index = index
         self.arguments = arguments
+        #: How many services were called for the item before this one; and what follows its answer, if that is not it.
+        self.route = route
+        self.follows: Follows | None = None
 
     def __await__(self) -> Generator[Request, Molecule, Molecule]:
         answer = yield self
@@ -49,8 +52,18 @@ async def call(task: Molecule, service: Molecule, arguments: Molecule) -> Molecu
 
 
 async def invoke_each(task: Molecule, service: Molecule, index: Molecule, arguments: Molecule) -> Molecule:
-    """`invoke_each(t, s, k, p)`: make one of several calls; it gives `GOT : k : value` or `FAULT : kind : text`."""
-    return await Request(task, service, index, arguments)
+    """`invoke_each(t, s, k, p)`: make one of several calls; it gives `GOT : k : value` or `FAULT : kind : text`.
+
+    If it fails, other services may be called for the item, or something else may take the place of its result.
+    """
+    request = Request(task, service, index, arguments)
+    answer = await request
+    while request.follows is not None:
+        if request.follows.what != "tried":
+            return current.execution.answer_of_item(task, request.follows, index)
+        request = Request(task, request.follows.service, index, arguments, request.route + 1)
+        answer = await request
+    return answer
 
 
 def _adapted(alternative: Molecule, task: Molecule, kind: Molecule, what: Molecule) -> Molecule:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from solvent.runs.events import AnyEvent, Why
     from solvent.runs.kept import Blobs
+    from solvent.runs.report import Item
     from solvent.services import Failure
     from solvent.store import Store
     from solvent.values.encoding import Pieces
@@ -132,14 +133,25 @@ class Journal(Protocol):
     def adapted(self, event: Adapted, /) -> None:
         """Note an adaptation, unless it is in the journal and follows again."""
 
-    def answered(self, call: str, attempts: int, value: bytes | Pieces, /, *, within: str = "") -> None:
+    def answered(
+        self, call: str, attempts: int, value: bytes | Pieces, /, *, within: str = "", item: Item | None = None
+    ) -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
 
     def changed(self, call: str, resource: str, start: int, data: bytes, /) -> None:
         """Note that a call has changed a part of a resource, which begins with the byte `start`."""
 
     def failed(
-        self, call: str, task: str, attempts: int, failure: Failure, /, *, is_last: bool = True, within: str = ""
+        self,
+        call: str,
+        task: str,
+        attempts: int,
+        failure: Failure,
+        /,
+        *,
+        is_last: bool = True,
+        within: str = "",
+        item: Item | None = None,
     ) -> None:
         """Note that a call, or one of its attempts, failed."""
 
@@ -365,13 +377,15 @@ class StoredJournal:
         else:
             self._adapted.remove(known)
 
-    def answered(self, call: str, attempts: int, value: bytes | Pieces, *, within: str = "") -> None:
+    def answered(
+        self, call: str, attempts: int, value: bytes | Pieces, *, within: str = "", item: Item | None = None
+    ) -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
         now = time.time()
         # What is noted together is one record, and that may be only so long.
         kept = keep(self.store, value, room=self._room - self._pending_bytes)
         self._pending_bytes += len(kept.data)
-        self.note(CallAnswered(call, now, attempts, kept, within=within))
+        self.note(CallAnswered(call, now, attempts, kept, within=within, item=item))
 
     def changed(self, call: str, resource: str, start: int, data: bytes) -> None:
         """Note that a call has changed a part of a resource, which begins with the byte `start`."""
@@ -380,11 +394,19 @@ class StoredJournal:
         self.note(ResourceChanged(call, resource, start, kept))
 
     def failed(
-        self, call: str, task: str, attempts: int, failure: Failure, *, is_last: bool = True, within: str = ""
+        self,
+        call: str,
+        task: str,
+        attempts: int,
+        failure: Failure,
+        *,
+        is_last: bool = True,
+        within: str = "",
+        item: Item | None = None,
     ) -> None:
         """Note that a call, or one of its attempts, failed."""
         now, kind, text, output = time.time(), failure.kind, failure.text, failure.output
-        self.note(CallFailed(call, task, now, attempts, kind, text, output, is_last, within=within))
+        self.note(CallFailed(call, task, now, attempts, kind, text, output, is_last, within=within, item=item))
 
     def value_of(self, answer: CallAnswered) -> Any:
         """Return the value of an answer."""
@@ -520,7 +542,7 @@ class MemoryJournal:
         """Note an adaptation."""
         self.adaptations.append(event)
 
-    def answered(self, _call: str, _attempts: int, _value: bytes | Pieces, **_about: str) -> None:
+    def answered(self, _call: str, _attempts: int, _value: bytes | Pieces, **_about: Any) -> None:
         """Keep nothing."""
 
     def changed(self, _call: str, _resource: str, _start: int, _data: bytes) -> None:

@@ -35,7 +35,7 @@ from solvent.runs.events import (
 from solvent.runs.holders import status_of
 from solvent.runs.journal import MAX_READ
 from solvent.runs.registry import key_of, task_names, workflow_of
-from solvent.runs.report import Failed, Report, Timing
+from solvent.runs.report import REJECTED, Failed, Item, Report, Timing, add_route, by_item, said_follows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 
+_ENDED = frozenset({"done", "failed", "cancelled", "healed"})
+
+
 class CallView(msgspec.Struct):
     """One call: when it began and ended, in which attempt, and how."""
 
@@ -54,7 +57,8 @@ class CallView(msgspec.Struct):
     call: str
     began: float
     state: str = "running"
-    """`running`, `done`, `failed`, `cancelled`; `interrupted` if its process died, `withdrawn` if that gave it up."""
+    """`running`, `done`, `failed`, `cancelled`; `healed` if it failed, or was rejected, for an item that has another
+    way; `interrupted` if its process died, `withdrawn` if that gave it up."""
     shard: int = 0
     #: The agent or process that makes it, and whether that is another one than has the shard.
     agent: str = ""
@@ -71,6 +75,14 @@ class CallView(msgspec.Struct):
     #: The path of the sub-workflow in which it is made, with which its task begins; and of that which it opened last.
     within: str = ""
     opens: str = ""
+    #: Which item of its task it is of, if it is of one; and the service that it calls, if that is not the task's own.
+    item: int = -1
+    route: str = ""
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it is of one of the items that its task is called for."""
+        return self.item >= 0
 
 
 class InnerView(msgspec.Struct):
@@ -108,6 +120,8 @@ class CallChanged(NamedTuple):
     what: str
     at: float
     text: str = ""
+    #: Of an item: how many of its task are over, and of how many.
+    items: tuple[int, int] | None = None
 
 
 class Taken(NamedTuple):
@@ -213,6 +227,10 @@ class RunView:
         self.adaptations: list[Adaptation] = []
         self.takings: list[Taken] = []
         self.signals: list[Signal] = []
+        #: Of tasks that are called for each item: how many are over, and of how many.
+        self.items: dict[str, tuple[int, int]] = {}
+        #: As of a report, by the path of the sub-workflow.
+        self.routes: dict[str, list[dict[str, Any]]] = {}
         self.stuck: list[str] = []
         #: The tasks that wait for people, each with its signal, of each shard.
         self._waits: dict[int, dict[tuple[str, str], Waits]] = {}
@@ -410,6 +428,7 @@ class RunView:
             }
             report.timings = {name: timings[label] for name, label in inner.tasks.items() if label in timings}
             report.failures, report.stuck = inner.failures, inner.stuck
+            report.routes = sorted(self.routes.get(path, []), key=by_item)
             report.is_cancelled, report.ended_by = inner.is_cancelled, inner.ended_by
             found[path] = report
         for call in self.calls:
@@ -437,10 +456,14 @@ class RunView:
             self._delays.add(event.call)
         if event.agent:
             call.agent, call.is_elsewhere = event.agent, True
+        if event.items:
+            call.item, call.route = event.item, event.route
+            over, total = self.items.get(task, (0, 0))
+            self.items[task] = (over, max(total, event.items))
         return [
             *changes,
             *self._open(call, event, at),
-            CallChanged(call, "called", at),
+            CallChanged(call, "called", at, items=self.items.get(task) if call.is_item else None),
             *self._set_state(task, "running"),
         ]
 
@@ -462,7 +485,19 @@ class RunView:
         if call is None:
             return []
         call.attempts = max(call.attempts, event.attempts)
+        if event.item is not None:
+            return self._item_ended(call, event.item, REJECTED, event.at)
         return self._end_call(event.call, event.at, "done", "done", "")
+
+    def _item_ended(self, call: CallView, item: Item, cause: str, at: float) -> list[Change]:
+        """Apply that the call of an item failed, or its result was rejected, and what follows."""
+        task = call.task.removeprefix(f"{call.within}/") if call.within else call.task
+        add_route(self.routes.setdefault(call.within, []), task, item, call.route, cause)
+        call.text = f"{item.argument}: {cause}"
+        if not item.follows:
+            return self._end_call(call.call, at, "failed", "failed", call.text)
+        call.text = f"{call.text}; {said_follows(item)}"
+        return self._end_call(call.call, at, "healed", "running" if item.follows == "tried" else "done", call.text)
 
     def _failed(self, shard: int, event: CallFailed) -> list[Change]:
         text = event.text if event.kind in {"FAILED", "CANCELLED"} else f"{event.kind}: {event.text}"
@@ -480,6 +515,8 @@ class RunView:
             call.attempts, call.is_repeated, call.output = 0, False, event.output
         call.attempts = max(call.attempts, event.attempts)
         call.text = text
+        if event.item is not None:
+            return self._item_ended(call, event.item, text, event.at)
         kind = "cancelled" if event.kind == "CANCELLED" else "failed"
         return self._end_call(event.call, event.at, kind, kind, text)
 
@@ -493,7 +530,13 @@ class RunView:
         task = call.task
         self._out_of[task] -= 1
         has_failed = self.states[task] == "failed"
-        changes: list[Change] = [*inside, CallChanged(call, state, call.ended, text)]
+        items = None
+        if call.is_item and (becomes != "running") and state in _ENDED:
+            over, total = self.items[task]
+            self.items[task] = (min(over + 1, total), total)
+        if call.is_item:
+            items = self.items[task]
+        changes: list[Change] = [*inside, CallChanged(call, state, call.ended, text, items)]
         if becomes == "failed" or (not self._out_of[task] and not (has_failed and becomes == "cancelled")):
             changes += self._set_state(task, becomes)
         return changes

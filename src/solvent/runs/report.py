@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from solvent.errors import LimitReached, WorkflowFailed, is_internal
 from solvent.lang.printer import print_solution
 from solvent.workflows.durations import duration_text
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 MAX_TEXT = 2_000
+REJECTED = "its result was rejected"
 _MAX_SAID = 10
 
 
@@ -25,7 +28,8 @@ _MAX_SAID = 10
 class TaskEvent:
     """Something that happened to a task; `run(..., watch=...)` is called with it.
 
-    `kind` is `"started"`, `"done"`, `"failed"` or `"adapted"`; `seconds` count from the start of the run.
+    `kind` is `"started"`, `"done"`, `"failed"`, `"adapted"`, or `"healed"` for an item that failed and is tried
+    elsewhere, left out, or gets a default; `seconds` count from the start of the run.
 
     >>> from solvent import run, service, workflow
     >>> @workflow
@@ -43,6 +47,8 @@ class TaskEvent:
     text: str = ""
     within: str = ""
     """The path of the sub-workflow in which it happened; `task` begins with it."""
+    items: tuple[int, int] | None = None
+    """Of a task that is called for each item: how many are over, and of how many."""
 
 
 @dataclass(slots=True)
@@ -64,6 +70,17 @@ class Failed:
     attempts: int = 1
     output: str = ""
     molecules: str = ""
+
+
+class Item(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
+    """An item of a task that is called for each: one whose call failed, or whose result was rejected."""
+
+    number: int
+    #: Its arguments, as people read them.
+    argument: str
+    #: What follows: another service is `tried`, it is `skipped`, or gets the `default`; nothing, if it has failed.
+    follows: str = ""
+    service: str = ""
 
 
 @dataclass(slots=True)
@@ -108,6 +125,9 @@ class Report:
     adaptations: list[dict[str, Any]] = field(default_factory=list)
     """Which alternatives were taken, in order: `alternative`, `because` (a task), `cause`, `replaced`, `seconds`; of
     one inside a sub-workflow also its path, `within`."""
+    routes: list[dict[str, Any]] = field(default_factory=list)
+    """The items whose calls failed or were rejected, of tasks that are called for each: `task`, `item` (its index),
+    `argument`, `causes`, and the `route` by which its result came: a service, `skipped`, `default` or `failed`."""
     failures: list[Failed] = field(default_factory=list)
     """The tasks that failed for good."""
     timings: dict[str, Timing] = field(default_factory=dict)
@@ -181,6 +201,32 @@ def concluded(  # noqa: PLR0917 - how all tasks are
         # What waits may wait for those.
         report.stuck = []
     return report
+
+
+def add_route(routes: list[dict[str, Any]], task: str, item: Item, service: str, cause: str) -> None:
+    """Add to the routes of items that the call of one has failed; `service` is empty for the task's own."""
+    known = next((one for one in reversed(routes) if (one["task"], one["item"]) == (task, item.number)), None)
+    if known is None or not service or known["route"] != service:
+        known = {"task": task, "item": item.number, "argument": item.argument, "causes": [], "route": ""}
+        routes.append(known)
+    known["causes"].append(cause)
+    known["route"] = item.service or item.follows or "failed"
+
+
+def by_item(route: dict[str, Any]) -> tuple[str, int]:
+    """Return the place of a row among the routes of items."""
+    return route["task"], route["item"]
+
+
+def named_item(item: Item, text: str) -> str:
+    """Return why the call of an item failed, with the item."""
+    return f"[{item.number}] {item.argument}: {text}"
+
+
+def said_follows(item: Item) -> str:
+    """Return what follows for an item."""
+    words = {"tried": f"`{item.service}` is tried", "skipped": "it is left out", "default": "it gets the default"}
+    return words[item.follows]
 
 
 class DeadlinePassed(WorkflowFailed):
@@ -352,7 +398,7 @@ def said_counts(kept: int, again: int, new: int, gone: int) -> str:
 
 
 __all__ = [
-    "MAX_TEXT", "DeadlinePassed", "Failed", "Report", "RunFailed", "TaskEvent", "Timing", "cancelled_states",
-    "concluded", "deadline_text", "held_text", "plain_value_of", "problem_of", "results_of", "standing_for", "state_of",
-    "succeeded", "value_of",
+    "MAX_TEXT", "REJECTED", "DeadlinePassed", "Failed", "Item", "Report", "RunFailed", "TaskEvent", "Timing",
+    "add_route", "by_item", "cancelled_states", "concluded", "deadline_text", "held_text", "named_item",
+    "plain_value_of", "problem_of", "results_of", "said_follows", "standing_for", "state_of", "succeeded", "value_of",
 ]  # fmt: skip

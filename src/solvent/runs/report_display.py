@@ -40,6 +40,8 @@ def _row(report: Report, name: str) -> tuple[object, ...]:
 def _notes(report: Report) -> Iterator[str]:
     for one in report.adaptations[:10]:
         yield f"adapted: {one.get('alternative', '')}"
+    for one in report.routes[:10]:
+        yield f"{one['task']}[{one['item']}] {one['argument']}: {one['route']}"
     yield from report.stuck[:10]
     if report.error is not None:
         yield f"[{report.error.code}] {report.error.message}"

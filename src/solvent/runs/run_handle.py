@@ -23,7 +23,7 @@ from solvent.runs.continuation import refuse_to_update, update_run
 from solvent.runs.holders import holder_of, is_there, status_of, this_process
 from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits, state_of, view_of
 from solvent.runs.registry import FINISHED, end, existing, workflow_of
-from solvent.runs.report import DeadlinePassed, Report, TaskEvent, succeeded, value_of
+from solvent.runs.report import DeadlinePassed, Report, TaskEvent, by_item, succeeded, value_of
 from solvent.runs.signals import send_signal
 from solvent.values.classes import Unloaded, needs_restoring, restore
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 0.2
 LOOK_SECONDS = 0.05
 MAX_LEAVING_SECONDS = 10.0
-_ENDS = frozenset({"done", "failed", "cancelled"})
+_ENDS = frozenset({"done", "failed", "cancelled", "healed"})
 _PASSING = frozenset({"E402", "E409", "E414"})
 """Codes of temporary problems of a store."""
 
@@ -424,9 +424,10 @@ def event_of(change: Change) -> TaskEvent | None:
     """Return what has happened as `run(watch=...)` is told of it; nothing for what it is not told of."""
     match change:
         case CallChanged(call, "called") if not call.is_repeated:
-            return TaskEvent("started", call.task, call.began, within=call.within)
-        case CallChanged(call, what) if what in _ENDS:
-            return TaskEvent(what, call.task, call.ended or call.began, call.text, call.within)
+            return TaskEvent("started", call.task, call.began, within=call.within, items=change.items)
+        case CallChanged(call, what, text=text) if what in _ENDS:
+            said = f"[{call.item}] {text}" if call.is_item and what != "cancelled" and text else call.text
+            return TaskEvent(what, call.task, call.ended or call.began, said, call.within, change.items)
         case Waits(at, task, signal):
             return TaskEvent("waits", task, at, signal)
         case Signal(at, name):
@@ -457,6 +458,7 @@ def ended_report(
     report.is_cancelled = report.is_cancelled or record.state == "cancelled"
     report.seconds, report.called_again, report.inner = record.lasted, seen.called_again, seen.inner_reports()
     report.timings = {name: one for name, one in seen.timings.items() if name in report.states}
+    report.routes = sorted(seen.routes.get("", []), key=by_item)
     _restore_results(report, unpickles=unpickles)
     if record.state == "done" and workflow is not None:
         report.value = value_of(report, workflow)

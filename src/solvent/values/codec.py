@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -213,7 +214,8 @@ def _plain(value: Any, depth: int) -> Any:
     if coded is not None:
         form, module, name, state = coded
         return Ext(INSTANCE, _ENCODE([form, module, name, _plain(state, depth + 1)]))
-    raise Unrecordable(f"a value of the type `{kind.__module__}.{kind.__qualname__}` is no data that can be kept")
+    said = f"a value of the type `{kind.__module__}.{kind.__qualname__}` is no data that can be kept"
+    raise Unrecordable(f"{said}: `list(...)` of it would be" if isinstance(value, Iterator) else said)
 
 
 def _bulk(value: Any, depth: int) -> Bulk | None:

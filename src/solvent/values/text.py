@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from typing import Any
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
 _SHOWN_DIGITS = 20
 _MAX_DEPTH = 50
 
@@ -17,6 +20,14 @@ def form_of(value: Any) -> str:
         # Python refuses to write out integers of more than some thousand digits.
         shortened = _without_long_integers(value, 0)
         return _failed(value, error) if shortened is value else form_of(shortened)
+    except Exception as error:  # noqa: BLE001 - a user's `__repr__` may raise anything
+        return _failed(value, error)
+
+
+def shortened_form(value: Any) -> str:
+    """Return the `repr` of a value in a line of some sixty characters; large ones are not written out whole."""
+    try:
+        return " ".join(_SHORT.repr(value).split())
     except Exception as error:  # noqa: BLE001 - a user's `__repr__` may raise anything
         return _failed(value, error)
 
@@ -57,4 +68,4 @@ def _without_long_integers(value: Any, depth: int) -> Any:
     return dict(zip(value, items, strict=True)) if kind is dict else kind(items)
 
 
-__all__ = ["form_of"]
+__all__ = ["form_of", "shortened_form"]

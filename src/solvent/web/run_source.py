@@ -121,7 +121,7 @@ class Agents:
         if workflow is None or any(about.get("trusts_all") is True for about in abouts):
             return []
         offered = [services for about in abouts if isinstance(services := about.get("services"), dict)]
-        used = {task.service for task in workflow.tasks}
+        used = {name for task in workflow.tasks for name in task.services}
         return sorted(
             one.name
             for one in workflow.services
@@ -192,6 +192,7 @@ class RunSource:
             "inner": list(self._numbers)[len(view.tasks) :],
             "states": [view.states[name] for name in self._numbers],
             "calls": [self._call(one) for one in view.calls],
+            "items": [[self._numbers[name], items] for name, items in view.items.items()],
             "adaptations": self._messages(view.adaptations),
             "openings": self._messages(view.takings),
             "signals": self._messages(view.signals),
@@ -213,8 +214,9 @@ class RunSource:
                 for name in tasks:
                     self._numbers.setdefault(name, len(self._numbers))
                 return {"e": "inner", "tasks": tasks, "states": [self.view.states[name] for name in tasks]}
-            case CallChanged(call):
-                return {"e": "call", **self._call(call)}
+            case CallChanged(call, items=items):
+                more = {} if items is None else {"i": items}
+                return {"e": "call", **self._call(call), **more}
             case Adaptation():
                 return self._adaptation(change)
             case Taken(at, agent, shard):

@@ -5,7 +5,8 @@ What workflows are written with in Python is offered by `solvent` itself: `from 
 Reading order: `model`; `formats` (Python, YAML and JSON, HOCLflow, chemical services, WfFormat) with `places` and
 `durations`; `checks` with `*_checks`, `cycles`, `soundness` and `doubts` (warnings); `paths` and `relations` (what
 follows from the graph); `forms`, `translate`, `gates`, `rules/*.hocl` (the molecules and rules of each form),
-`rule_functions`, `libraries` (rules of the user's own); `shards` (how agents divide a workflow); `diagram`.
+`rule_functions`, `items` (of tasks that are called for each), `libraries` (rules of the user's own); `shards` (how
+agents divide a workflow); `diagram`.
 """
 
 __all__: list[str] = []

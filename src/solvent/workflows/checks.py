@@ -60,8 +60,9 @@ def check(workflow: Workflow, places: Mapping[Key, Span] | None = None) -> list[
     services = {service.name: service for service in workflow.services}
     for task in workflow.tasks:
         _check_task(task, tasks, services, workflow, problems)
-        if task.service in services:
-            check_placeholders(task, services[task.service], problems)
+        for name in task.services:
+            if name in services:
+                check_placeholders(task, services[name], problems)
     for name in workflow.results:
         if name not in tasks and not mistaken(workflow, name, "`results` names", ("result", name), problems):
             problems.unknown("W121", f"`results` names `{name}`, which is not a task", ("result", name), name, tasks)
@@ -123,10 +124,12 @@ def _check_task(
 ) -> None:
     key: Key = ("task", task.name)
     inputs = workflow.inputs
-    if task.service not in services:
-        problems.unknown(
-            "W123", f"`{task.name}` calls `{task.service}`, which is not a service", key, task.service, services
-        )
+    for name in task.services:
+        if name not in services:
+            problems.unknown("W123", f"`{task.name}` calls `{name}`, which is not a service", key, name, services)
+    if task.per_item is not None and task.each is None:
+        message = f"`{task.name}` says what is done for items whose calls fail, but is not called for each item"
+        problems.add("W125", message, key, hint="give it `each`, or an alternative")
     for source in task.sources:
         if source not in tasks:
             does = "waits for" if source in task.after else "takes from"
@@ -175,9 +178,8 @@ def _check_inner(workflow: Workflow, problems: Problems) -> None:
         for problem in check(one):
             problems.add(problem.code, f"in `{name}`: {problem.message}", ("service", name), hint=problem.hint)
     for task in workflow.tasks if inner else ():
-        if task.service in inner:
-            for problem in input_problems(task, inner[task.service]):
-                problems.add(problem.code, problem.message, ("task", task.name), hint=problem.hint)
+        for problem in (one for name in task.services if name in inner for one in input_problems(task, inner[name])):
+            problems.add(problem.code, problem.message, ("task", task.name), hint=problem.hint)
 
 
 def _check_cycles(workflow: Workflow, problems: Problems) -> None:

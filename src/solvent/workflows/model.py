@@ -339,6 +339,26 @@ class Each(msgspec.Struct, frozen=True):
     over: tuple[int | Each, ...]
 
 
+class Fallback(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A service that is called for an item with the same arguments, in place of the one before it."""
+
+    service: str
+    on: tuple[Literal["failure", "timeout", "condition"], ...] = ("failure",)
+    """As of an alternative: when it is called."""
+    when: str | None = None
+    predicate: Any = None
+
+
+class PerItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is done for an item whose call fails, where a task is called for each."""
+
+    otherwise: tuple[Fallback, ...] = ()
+    """Services that are called instead, one after the other."""
+    on_error: Literal["fail", "skip", "default"] = "fail"
+    """If all fail: the task fails, the item is left out of the list, or `default` takes the place of its result."""
+    default: Any = None
+
+
 class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a service is called: limits of time, number and pace, and what is tried before a call counts as failed."""
 
@@ -404,6 +424,13 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """Tasks that must be done before this one although it takes nothing from them."""
     control: Control | None = None
     """How it joins, splits, repeats, waits and cancels, where that is more than waiting for all and passing to all."""
+    per_item: PerItem | None = None
+    """With `each`: what is done for items whose calls fail."""
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The services that it may call."""
+        return (self.service, *(() if self.per_item is None else (one.service for one in self.per_item.otherwise)))
 
     @property
     def slots(self) -> tuple[Argument, ...]:

@@ -163,9 +163,20 @@ def renamed(template: Molecule, old: Molecule, new: Molecule) -> List:
     )
 
 
+class LeftOut:
+    """Stands for the result of an item that is left out of the list."""
+
+
+LEFT_OUT = LeftOut()
+
+
 def ordered(*numbered: Molecule) -> List:
-    """`ordered(w)`: the values of `number : value`, by number."""
-    return List(one[1] for one in sorted(numbered, key=_number))
+    """`ordered(w)`: the values of `number : value`, by number, without items that are left out."""
+    return List(one[1] for one in sorted(numbered, key=_number) if not _is_left_out(one[1]))
+
+
+def _is_left_out(molecule: Molecule) -> bool:
+    return type(molecule) is Opaque and molecule.value is LEFT_OUT
 
 
 def joined(one: Molecule, other: Molecule) -> List:

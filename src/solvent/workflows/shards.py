@@ -99,7 +99,12 @@ def _joined(workflow: Workflow) -> Iterator[list[str]]:
 
 
 def _joined_groups(workflow: Workflow, offered: Mapping[str, frozenset[str]] | None) -> _Groups:
-    groups = _Groups({one.name: offered[one.service] if offered else _ANYBODY for one in workflow.tasks})
+    groups = _Groups(
+        {
+            one.name: frozenset.intersection(*(offered[name] for name in one.services)) if offered else _ANYBODY
+            for one in workflow.tasks
+        }
+    )
     for first, *others in _joined(workflow):
         for other in others:
             groups.join(first, other)

@@ -94,7 +94,7 @@ class HostedRun:
         #: The revisions of what was told of shards.
         self._told = dict[int, int]()
         self.submitted = submitted = workflow_of(store, record)
-        used = {task.service for task in submitted.tasks}
+        used = {name for task in submitted.tasks for name in task.services}
         services = {one.name: offers.of(one) for one in submitted.services if one.name in used}
         #: What each of its services is, so that others see whether they have it.
         self.marks = {one.name: mark_of(one) for one in submitted.services if one.name in used}
@@ -106,8 +106,8 @@ class HostedRun:
         # Its tasks are the same, so that what was found out about them (`cached_property`, forms) holds.
         vars(self.workflow).update(vars(submitted))
         self._wanted = wanted_of(submitted)
-        calls = {task.name: task.service for task in submitted.tasks}
-        self._needs = [frozenset(calls[name] for name in part) for part in self._parts]
+        calls = {task.name: task.services for task in submitted.tasks}
+        self._needs = [frozenset(one for name in part for one in calls[name]) for part in self._parts]
         self._inputs = inputs_of(store, record)
         #: Shards that could not be opened here.
         self._refused = set[int]()

@@ -121,14 +121,14 @@ class Lacking(msgspec.Struct, frozen=True):
 
 def marks_of(workflow: Workflow) -> dict[str, str]:
     """Give the services that tasks call, each with the mark by which agents know it."""
-    used = {task.service for task in workflow.tasks}
+    used = {name for task in workflow.tasks for name in task.services}
     return {one.name: mark_of(one) for one in workflow.services if one.name in used}
 
 
 def needs_of(workflow: Workflow, shards: Iterable[Collection[str]]) -> list[dict[str, str]]:
     """Give the services that each shard needs."""
-    marks, calls = marks_of(workflow), {task.name: task.service for task in workflow.tasks}
-    return [{calls[name]: marks[calls[name]] for name in names} for names in shards]
+    marks, calls = marks_of(workflow), {task.name: task.services for task in workflow.tasks}
+    return [{one: marks[one] for name in names for one in calls[name]} for names in shards]
 
 
 def lacking(needs: Sequence[Mapping[str, str]], agents: Iterable[AgentSeen]) -> Lacking:

@@ -4,7 +4,7 @@ import { seconds } from "./words.js";
 export const ROW = 24;
 export const TOP = 30;
 export const LABELS = 200;
-const LOOKS = { interrupted: "cancelled", withdrawn: "waiting" };
+const LOOKS = { interrupted: "cancelled", withdrawn: "waiting", healed: "adapted" };
 const STEPS = [1, 2, 5];
 const GAP = 90;
 // The buttons in the corner.

@@ -15,7 +15,10 @@ export function follow(name) {
     place,
     /** What does not change. */
     about: { tasks: [] },
-    /** Each with `name`, `service`, `number`, `state`, `calls` (numbers of calls); `isInner` inside a sub-workflow. */
+    /**
+     * Each with `name`, `service`, `number`, `state`, `calls` (numbers of calls); `isInner` inside a sub-workflow; if it is called for each
+     * item, `items`: how many are over, and of how many.
+     */
     tasks: [],
     byName: new Map(),
     /** Each with `task`, `key`, `began`, `ended`, `state`, `tries`, `attempts`, `text`, `shard`, `agent` (if another one has the shard); seconds. */
@@ -69,6 +72,7 @@ export function follow(name) {
     call.text = message.m ?? "";
     call.shard = message.p ?? 0;
     call.agent = message.w ?? "";
+    if (message.i) run.tasks[message.t].items = message.i;
     if (isNew) {
       run.calls[message.n] = call;
       run.tasks[message.t].calls.push(message.n);
@@ -103,6 +107,7 @@ export function follow(name) {
     all.states.forEach((state, number) => { run.tasks[number].state = state; run.tasks[number].calls = []; run.touched.add(number); });
     run.calls = [];
     all.calls.forEach(takeCall);
+    for (const [task, items] of all.items) run.tasks[task].items = items;
     for (const what of ["adaptations", "openings", "signals", "stuck", "waits"]) run[what] = all[what];
     run.agents = all.agents ?? null;
     takes.run(all.run);

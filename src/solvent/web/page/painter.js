@@ -1,7 +1,7 @@
 // Draws the graph on a canvas. How much is drawn depends on how large it would be: names only where they can be read,
 // lines as straight ones where nobody sees the curve, and of very many lines not all.
 import { colour } from "./dom.js";
-import { seconds, STATES } from "./words.js";
+import { isAmid, ofItems, seconds, STATES } from "./words.js";
 
 const MAX_LINES = 1200;
 const MAX_CURVES = 1000;
@@ -265,7 +265,7 @@ function paintTexts(context, box, run, palette, tint) {
 function about(box, run) {
   const task = box.tasks[0];
   const call = run.calls[task.calls.at(-1)];
-  const many = task.calls.length > 1 ? `${task.calls.length} calls, ` : "";
+  const many = isAmid(task) ? `${ofItems(task)}, ` : task.calls.length > 1 ? `${task.calls.length} calls, ` : "";
   if (task.state === "running" && call) return `${many}${seconds(Math.max(0, (call.ended ?? run.seconds()) - call.began))}`;
   if (task.state === "done" && call) return `${many}${seconds((call.ended ?? call.began) - call.began)}${call.attempts > 1 ? `, ${call.attempts} attempts` : ""}`;
   if (task.state === "asleep") return "stands by";

@@ -71,7 +71,7 @@ export function panel(root, run) {
   }
 
   function drawRun() {
-    const now = `\n${run.state}${run.adaptations.length}${run.calls.filter((one) => one.state === "failed").length}${run.told.holder}${run.openings.length}`;
+    const now = `\n${run.state}${run.adaptations.length}${run.calls.filter((one) => one.state === "failed" || one.state === "healed").length}${run.told.holder}${run.openings.length}`;
     if (now === shownFor) return;
     shownFor = now;
     turn++;
@@ -108,6 +108,10 @@ function overview(run) {
     make("div", { class: "value error" }, make("a", { href: linkOf(run, one.task), class: "what" }, one.task), make("pre", {}, one.cause))));
   if (failures.length > 20) parts.push(make("p", { class: "faint" }, `and ${counted(failures.length - 20, "error")} more`));
   if (run.adaptations.length) parts.push(make("h3", {}, "Adaptations"), ...run.adaptations.map((one) => adaptation(run, one)));
+  const healed = run.calls.filter((one) => one.state === "healed");
+  if (healed.length) parts.push(make("h3", {}, "Items with another way"), ...healed.slice(0, 20).map((one) =>
+    make("div", { class: "value adapted" }, make("a", { href: linkOf(run, run.tasks[one.task].name), class: "what" }, one.key), make("pre", {}, one.text))));
+  if (healed.length > 20) parts.push(make("p", { class: "faint" }, `and ${counted(healed.length - 20, "item")} more`));
   if (run.waits.length) parts.push(make("h3", {}, "Waits for people"), ...run.waits.slice(0, 20).map(([task, signal]) =>
     make("p", { class: "soft" }, make("a", { href: linkOf(run, task) }, task), " waits for the signal ", make("code", {}, signal))));
   if (run.stuck.length) parts.push(make("h3", {}, "Tasks that can never run"), ...run.stuck.slice(0, 20).map((one) => make("p", { class: "soft" }, one)));

@@ -1,6 +1,6 @@
 // A table of tasks of which only the lines in sight are made, so that it does not matter how many there are.
 import { fill, make } from "./dom.js";
-import { seconds, STATES, tally } from "./words.js";
+import { isAmid, ofItems, seconds, STATES, tally } from "./words.js";
 
 const HEIGHT = 28;
 const MARGIN = 8;
@@ -92,7 +92,7 @@ export function table(root, run, { tasks, isSmall = false }) {
       name: () => make("span", { class: "mono cut", title: task.name }, task.name),
       state: () => make("span", { class: "state", data: { state: task.state } }, task.state),
       service: () => make("span", { class: "soft cut" }, task.service),
-      calls: () => make("span", { class: "num right soft" }, task.calls.length || ""),
+      calls: () => make("span", { class: "num right soft" }, isAmid(task) ? ofItems(task) : task.calls.length || ""),
       attempts: () => make("span", { class: "num right soft" }, COLUMNS.attempts.of(run, task) || ""),
       began: () => make("span", { class: "num right soft" }, task.calls.length ? seconds(run.calls[task.calls[0]].began) : ""),
       lasted: () => make("span", { class: "num right soft" }, task.calls.length ? seconds(took(run, task)) : ""),

@@ -20,6 +20,17 @@ export function counted(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** Whether a task is called for each of several items, and some of them are not over. */
+export function isAmid(task) {
+  return Boolean(task.items) && task.items[0] < task.items[1];
+}
+
+/** Write how many items of a task are over: `3 of 20 items`. */
+export function ofItems(task) {
+  const [over, total] = task.items;
+  return `${over.toLocaleString("en")} of ${total.toLocaleString("en")} items`;
+}
+
 /** The states of tasks, in the order of interest, each with its mark. */
 export const STATES = {
   failed: "✗", running: "▸", done: "✓", waiting: "·", queued: "·", cancelled: "⊘", interrupted: "!", replaced: "↷", asleep: "z", unused: "z",
@@ -28,7 +39,7 @@ export const STATES = {
 /** The meaning of a state, as a tooltip. */
 export const MEANS = {
   asleep: "stands by to replace another task", unused: "was not needed", replaced: "another task has replaced it",
-  interrupted: "its process has ended", withdrawn: "was returned before it ended",
+  interrupted: "its process has ended", healed: "failed for an item that has another way", withdrawn: "was returned before it ended",
 };
 
 /** Count tasks by state: a Map in the order of STATES. */

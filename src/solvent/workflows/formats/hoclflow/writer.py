@@ -202,6 +202,8 @@ def _service(service: Service, margin: str) -> str:
 
 
 def _task(task: Task, bonds: Bonds) -> str:
+    if task.per_item is not None:
+        raise unsayable(f"HOCLflow cannot say what is done for items of `{task.name}` that fail", "write YAML or JSON")
     is_plain = _arguments_as_read(task) == task.arguments
     given = [one for one in task.arguments if not isinstance(one, Result)] if is_plain else []
     sources = _sources(task)

@@ -370,6 +370,7 @@ class Builder:
         name: str | None = None,
         after: Sequence[Any] = (),
         function: Callable[..., Any] | None = None,
+        per_item: model.PerItem | None = None,
     ) -> Step:
         """Add a call of a service and give the step that stands for its result."""
         given = tuple([self.argument(value) for value in arguments])
@@ -384,9 +385,18 @@ class Builder:
         called = self._service_name(service)
         name = self._task_names.free(service.name) if name is None else self._task_names.own(name)
         control = model.Control(**asked) if asked else None
-        self._tasks[name] = model.Task(name, called, given, named, each, tuple(dict.fromkeys(earlier)), control)
+        self._tasks[name] = model.Task(
+            name, called, given, named, each, tuple(dict.fromkeys(earlier)), control, per_item
+        )
         self.places[name] = caller_place()
         return Step(self, model.Result(name), None if each else function)
+
+    def fallback(self, service: model.Service, *, on: Any = None, when: Any = None) -> model.Fallback:
+        """Return what calls a service for an item; `on` and `when` are as of an alternative."""
+        text, predicate = (when, None) if isinstance(when, str) else (None, when)
+        return model.Fallback(
+            self._service_name(service), _triggers(on, has_condition=when is not None), text, predicate
+        )
 
     def task(self, name: str) -> model.Task:
         """Return a task as it is so far."""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from solvent.workflows import model
 from solvent.workflows.formats.python.builder import HINT_PLAIN, Builder, Step, builder_for, current_builder, problem
-from solvent.workflows.formats.python.control_flow import EachMethods, Instances, positions
+from solvent.workflows.formats.python.control_flow import NO_DEFAULT, EachMethods, Instances, positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -175,14 +175,11 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         other.__dict__.update(self.__dict__, **changes)
         return other
 
-    def build(
-        self, builder: Builder, args: tuple[Any, ...], kwargs: dict[str, Any], each: model.Each | None = None
-    ) -> Step:
+    def build(self, builder: Builder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
         """Add the task, and the tasks that stand in for it."""
         step = first = builder.add_task(
             self._service_for(builder),
             *self._bound(args, kwargs),
-            each=each,
             name=self._name,
             after=self._after,
             function=self.function if self._instances is None else None,
@@ -191,14 +188,51 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
             self._instances.put(builder, builder.task_of(step, "`many`"))
         for stand_in, rule in self._stand_ins:
             if isinstance(stand_in, ServiceFunction):
-                taken: Any = stand_in.build(builder, args, kwargs, each)
-            elif each is None:
-                taken = stand_in(*args, **kwargs)
+                taken: Any = stand_in.build(builder, args, kwargs)
             else:
-                raise problem("W155", "only a service can stand in for calls over lists", hint="put @service above it")
+                taken = stand_in(*args, **kwargs)
             builder.add_alternative(step, taken, **rule)
             step = taken
         return first
+
+    def _build_over(  # noqa: PLR0917 - what makes such a call
+        self,
+        builder: Builder,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        over: model.Each,
+        on_error: Literal["fail", "skip", "default"],
+        default: Any,
+    ) -> Step:
+        """Add a task that is called for each item; stand-ins are called for the items that fail."""
+        fallbacks = self._fallbacks(builder, args, kwargs)
+        per_item = model.PerItem(fallbacks, on_error, default) if fallbacks or on_error != "fail" else None
+        return builder.add_task(
+            self._service_for(builder),
+            *self._bound(args, kwargs),
+            each=over,
+            name=self._name,
+            after=self._after,
+            per_item=per_item,
+        )
+
+    def _fallbacks(self, builder: Builder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[model.Fallback, ...]:
+        found: list[model.Fallback] = []
+        for stand_in, rule in self._stand_ins:
+            if not isinstance(stand_in, ServiceFunction):
+                raise problem("W155", "only a service can stand in for calls over lists", hint="put @service above it")
+            found += stand_in.as_fallbacks(builder, args, kwargs, rule)
+        return tuple(found)
+
+    def as_fallbacks(
+        self, builder: Builder, args: tuple[Any, ...], kwargs: dict[str, Any], rule: dict[str, Any]
+    ) -> tuple[model.Fallback, ...]:
+        """Return what calls it for an item that fails elsewhere, and then its own stand-ins."""
+        if self._name or self._after or self._instances is not None:
+            said = f"`{self.described.name}` stands in for single items, so it has no step of its own"
+            raise problem("W155", said, hint="leave `named`, `after` and `many` out of `otherwise`")
+        self._bound(args, kwargs)
+        return builder.fallback(self._service_for(builder), **rule), *self._fallbacks(builder, args, kwargs)
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature | None:
@@ -224,13 +258,20 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
     def _service_for(self, builder: Builder) -> model.Service:  # noqa: ARG002 - a workflow asks it
         return self.described
 
-    def _build_each(self, how: Literal["dot", "cross"], lists: tuple[Any, ...], same: dict[str, Any]) -> Any:
+    def _build_each(
+        self, how: Literal["dot", "cross"], lists: tuple[Any, ...], same: dict[str, Any], on_error: Any, default: Any
+    ) -> Any:
         name = "each" if how == "dot" else "cross"
         builder = builder_for(f".{name}")
         if self._instances is not None:
             raise problem("W154", f"`many` and `{name}` cannot go together", hint="measure.many(over=0)(words)")
+        if on_error not in {"fail", "skip", "default"}:
+            hint = '`on_error="skip"` leaves the item out, `on_error="default"` puts `default` in its place'
+            raise problem("W154", f"{on_error!r} is nothing to do for an item that fails", hint=hint)
+        if (default is not NO_DEFAULT) != (on_error == "default"):
+            raise problem("W154", '`default` goes with `on_error="default"`', hint="give both, or none of them")
         args, over = positions(how, lists)
-        return self.build(builder, args, same, over)
+        return self._build_over(builder, args, same, over, on_error, None if default is NO_DEFAULT else default)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         self._refuse_outside(args, kwargs)

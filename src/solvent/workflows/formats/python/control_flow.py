@@ -733,6 +733,10 @@ def _a_list(value: Any) -> Any:
     return list(value)
 
 
+OnError: TypeAlias = Literal["fail", "skip", "default"]
+NO_DEFAULT: Any = ...
+
+
 class EachMethods:
     """The two methods, typed: the items of the lists must fit the parameters of the function.
 
@@ -759,9 +763,16 @@ class EachMethods:
     @overload
     def each(self: Callable[..., R], a: Any, b: Any, c: Any, d: Any, /, *lists: Any, **same: Any) -> list[R]: ...
     # mypy compares this `self` with the callables above, although every instance is one of them.
-    def each(self, *lists: Any, **same: Any) -> Any:  # type: ignore[misc]
-        """Call once for the first items of all lists, once for the second items, and so on."""
-        return self._build_each("dot", lists, same)
+    def each(  # type: ignore[misc]
+        self, *lists: Any, on_error: OnError = "fail", default: Any = NO_DEFAULT, **same: Any
+    ) -> Any:
+        """Call once for the first items of all lists, once for the second items, and so on.
+
+        The services of `otherwise` are called for the items that fail, and for no others. If they fail too, so does
+        the step; with `on_error="skip"` the item is left out of the list, with `on_error="default"` its result is
+        `default`. `report.routes` has these items.
+        """
+        return self._build_each("dot", lists, same, on_error, default)
 
     @overload
     def cross(self: Callable[Concatenate[A, ...], R], a: Iterable[A], /, **same: Any) -> list[R]: ...
@@ -777,11 +788,15 @@ class EachMethods:
     def cross(self: Callable[..., R], a: Any, group: Group, /, *lists: Any, **same: Any) -> list[R]: ...
     @overload
     def cross(self: Callable[..., R], a: Any, b: Any, c: Any, d: Any, /, *lists: Any, **same: Any) -> list[R]: ...
-    def cross(self, *lists: Any, **same: Any) -> Any:  # type: ignore[misc]
-        """Call once for each combination of items, the last list changing fastest."""
-        return self._build_each("cross", lists, same)
+    def cross(  # type: ignore[misc]
+        self, *lists: Any, on_error: OnError = "fail", default: Any = NO_DEFAULT, **same: Any
+    ) -> Any:
+        """Call once for each combination of items, the last list changing fastest; see `each` for those that fail."""
+        return self._build_each("cross", lists, same, on_error, default)
 
-    def _build_each(self, how: How, lists: tuple[Any, ...], same: dict[str, Any]) -> Any:
+    def _build_each(
+        self, how: How, lists: tuple[Any, ...], same: dict[str, Any], on_error: OnError, default: Any
+    ) -> Any:
         raise NotImplementedError
 
 

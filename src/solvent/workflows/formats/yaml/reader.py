@@ -431,13 +431,19 @@ WORKFLOW_KEYS = (
     "returns", "deadline",
 )  # fmt: skip
 
-TASK_KEYS = ("service", "delay", "in", "from", "with", "each", "after", *CONTROL_KEYS)
+TASK_KEYS = (
+    "service", "delay", "in", "from", "with", "each", "otherwise", "on_error", "default", "after", *CONTROL_KEYS
+)  # fmt: skip
 
 RETURNS = ("list", "tuple", "nothing")
 
 ALTERNATIVE_KEYS = ("name", "exits", "on", "when", "predicate", "also", "watch")
 
 CAUSES = ("failure", "timeout", "condition")
+
+FALLBACK_KEYS = ("service", "on", "when", "predicate")
+
+ON_ERROR = ("fail", "skip", "default")
 
 _SERVICE = "the name of a service"
 _CONSTANT = "a constant that looks like this is written `{value: ...}`"
@@ -562,9 +568,37 @@ class Reader:
         )
         control = read_control(self, found, path, task, patterns)
         each = None if found.get("each") is None else self._each(found["each"], (*path, "each"), task)
-        if each is None and control is None:
+        per_item = self._per_item(found, path)
+        if each is None and control is None and per_item is None:
             return task
-        return msgspec.structs.replace(task, each=each, control=control)
+        return msgspec.structs.replace(task, each=each, control=control, per_item=per_item)
+
+    def _per_item(self, found: dict[str, Any], path: Path) -> model.PerItem | None:
+        """Read what is done for items whose calls fail."""
+        if found.keys().isdisjoint(("otherwise", "on_error", "default")):
+            return None
+        given = found.get("otherwise")
+        listed = [] if given is None else given if isinstance(given, list) else [given]
+        on_error = found.get("on_error", "default" if "default" in found else "fail")
+        if on_error not in ON_ERROR:
+            self.fail_word("W105", f"an item cannot `{on_error}`", (*path, "on_error"), str(on_error), ON_ERROR)
+        if ("default" in found) != (on_error == "default"):
+            key = "default" if "default" in found else "on_error"
+            self.fail("W105", "`default` goes with `on_error: default`", (*path, key))
+        fallbacks = tuple(self._fallback(one, (*path, "otherwise", at)) for at, one in enumerate(listed))
+        return model.PerItem(fallbacks, on_error, found.get("default"))
+
+    def _fallback(self, data: Any, path: Path) -> model.Fallback:
+        if not isinstance(data, dict):
+            return model.Fallback(self.text(data, path, _SERVICE))
+        found = self.mapping(data, path, "a service that is called otherwise", FALLBACK_KEYS, required=("service",))
+        test = {key: self.text_or_nothing(found.get(key), (*path, key), f"`{key}`") for key in ("when", "predicate")}
+        usual = "failure" if not any(test.values()) else "condition"
+        return model.Fallback(
+            self.text(found["service"], (*path, "service"), _SERVICE),
+            self._causes(found.get("on", usual), (*path, "on"), "a service"),
+            **test,
+        )
 
     # --- Arguments.
 
@@ -655,11 +689,7 @@ class Reader:
     def _alternative(self, data: Any, path: Path, number: int) -> model.Alternative:
         found = self.mapping(data, path, "an alternative", ALTERNATIVE_KEYS, required=("exits",))
         exits = self.mapping(found["exits"], (*path, "exits"), "`exits`")
-        causes = self.names(found.get("on", "failure"), (*path, "on"), "`on`")
-        for cause in causes:
-            if cause not in CAUSES:
-                self.fail_word("W105", f"an alternative cannot apply on `{cause}`", (*path, "on"), cause, CAUSES)
-        known: Any = causes
+        known = self._causes(found.get("on", "failure"), (*path, "on"), "an alternative")
         return model.Alternative(
             name=self.text(found.get("name", f"alternative {number}"), (*path, "name"), "the name of an alternative"),
             exits={
@@ -672,6 +702,13 @@ class Reader:
             predicate=self.text_or_nothing(found.get("predicate"), (*path, "predicate"), "`predicate`"),
             watch=self.names(found.get("watch"), (*path, "watch"), "`watch`"),
         )
+
+    def _causes(self, data: Any, path: Path, what: str) -> Any:
+        causes = self.names(data, path, "`on`")
+        for cause in causes:
+            if cause not in CAUSES:
+                self.fail_word("W105", f"{what} cannot apply on `{cause}`", path, cause, CAUSES)
+        return causes
 
     # --- Types.
 

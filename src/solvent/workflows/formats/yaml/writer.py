@@ -341,6 +341,8 @@ def _task(task: model.Task) -> dict[str, Any]:
     if task.each is not None:
         is_over_all = task.each.over == task.results_at
         found["each"] = task.each.how if is_over_all else _each(task.each)
+    if task.per_item is not None:
+        found |= _per_item(task.per_item)
     if task.after:
         found["after"] = list(task.after)
     if task.control is not None:
@@ -352,14 +354,34 @@ def _each(each: model.Each) -> dict[str, Any]:
     return {each.how: [_each(one) if isinstance(one, model.Each) else one for one in each.over]}
 
 
-def _alternative(one: model.Alternative) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": one.name, "exits": dict(one.exits)}
-    if one.on != ("failure",):
-        found["on"] = one.on[0] if len(one.on) == 1 else list(one.on)
+def _per_item(one: model.PerItem) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if one.otherwise:
+        found["otherwise"] = [
+            {"service": each.service, **_when(each), "on": list(each.on)} if each.on != ("failure",) else each.service
+            for each in one.otherwise
+        ]
+    if one.on_error != "fail" or not one.otherwise:
+        found["on_error"] = one.on_error
+    if one.on_error == "default":
+        found["default"] = plain_value(one.default)
+    return found
+
+
+def _when(one: model.Alternative | model.Fallback) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     if one.when is not None:
         found["when"] = one.when
     if one.predicate is not None:
         found["predicate"] = one.predicate if isinstance(one.predicate, str) else name_of_function(one.predicate)
+    return found
+
+
+def _alternative(one: model.Alternative) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": one.name, "exits": dict(one.exits)}
+    if one.on != ("failure",):
+        found["on"] = one.on[0] if len(one.on) == 1 else list(one.on)
+    found |= _when(one)
     found |= {key: list(names) for key, names in (("also", one.also), ("watch", one.watch)) if names}
     return found
 
