@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cli.agent_processes import Command, until
 from tests.cli.command import solvent
 
@@ -97,3 +99,72 @@ def test_an_update_that_is_killed_is_complete_or_changes_nothing(tmp_path: Path)
     assert (done.code, done.out) == (0, "last: 13\n" if version == 1 else "more: 14\n")
     assert calls(tmp_path).count("fetch") == 1
     assert version == 2 or calls(tmp_path) == ["fetch", "wait", "add"]
+
+
+def test_a_run_of_one_process_is_updated_while_it_goes_on(tmp_path: Path) -> None:
+    """Its process goes on with the new workflow, also after another update; what is out is not made again."""
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    (tmp_path / "longer.yaml").write_text(LONGER)
+    (tmp_path / "other.yaml").write_text(LONGER.replace("expr {0} + 1", "expr {0} + 2"))
+    with Command("run", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path) as run:
+        until(lambda: "wait" in calls(tmp_path), run.said())
+        update = solvent("update", "r", "longer.yaml", *STORE, cwd=tmp_path)
+        assert (update.code, update.out) == (0, "r continues as version 2: 2 kept, 0 run again, 1 new, 0 gone\n")
+        update = solvent("update", "r", "other.yaml", *STORE, cwd=tmp_path)
+        assert (update.code, update.out) == (0, "r continues as version 3: 2 kept, 0 run again, 0 new, 0 gone\n")
+        (tmp_path / "open").touch()
+        assert run.process.wait(200) == 0
+        assert "more: 16\n" in run.said()
+        assert "r continues as version 3" in run.said()
+    assert calls(tmp_path) == ["fetch", "wait", "add", "add"]
+    assert solvent("replay", "r", *STORE, cwd=tmp_path).code == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--processes", "--jobs", "2")], ids=["threads", "processes"])
+def test_code_of_a_module_that_has_changed_is_called_by_the_process_of_the_run(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """A call that is out ends with the code that it began with; code that cannot be imported is refused."""
+    own = (
+        "import time\nfrom pathlib import Path\nHERE = Path(__file__).parent\n"
+        "def first(n):\n    with (HERE / 'log').open('a') as file:\n        file.write('first ')\n"
+        "    while not (HERE / 'open').exists():\n        time.sleep(0.01)\n    return n + 1\n"
+        "def last(n):\n    return n + 1\n"
+    )
+    (tmp_path / "own.py").write_text(own)
+    services = "services:\n  first: {python: 'own:first'}\n  last: {python: 'own:last'}\n"
+    (tmp_path / "flow.yaml").write_text(
+        f"{services}tasks:\n  one: {{service: first, in: [1]}}\n  two: {{service: last, from: one}}\n"
+    )
+    with Command("run", "flow.yaml", *STORE, "--name", "r", *options, cwd=tmp_path) as run:
+        until(lambda: "first" in calls(tmp_path), run.said())
+        (tmp_path / "own.py").write_text(own + "def")
+        update = solvent("update", "r", *STORE, cwd=tmp_path)
+        assert (update.code, "W171" in update.err) == (2, True)
+        changed = own.replace("def last(n):\n    return n + 1", "def last(n):\n    return n + 100")
+        (tmp_path / "own.py").write_text(changed)
+        update = solvent("update", "r", *STORE, cwd=tmp_path)
+        assert (update.code, update.out) == (0, "r continues as version 2: 1 kept, 0 run again, 0 new, 0 gone\n")
+        (tmp_path / "open").touch()
+        assert run.process.wait(200) == 0
+        assert "two: 102\n" in run.said()
+    assert calls(tmp_path) == ["first"]
+
+
+def test_a_stopped_run_keeps_to_the_version_that_it_was_updated_to(tmp_path: Path) -> None:
+    """Resumed, it does not make again what was kept; agents' runs take `resume --file` as well."""
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    (tmp_path / "longer.yaml").write_text(LONGER)
+    with Command("run", "flow.yaml", *STORE, "--name", "r", cwd=tmp_path) as run:
+        until(lambda: "wait" in calls(tmp_path), run.said())
+        run.end(signal.SIGKILL)
+    update = solvent("update", "r", "longer.yaml", *STORE, cwd=tmp_path)
+    assert (update.code, update.out) == (0, "r continues as version 2: 1 kept, 1 run again, 1 new, 0 gone\n")
+    (tmp_path / "open").touch()
+    done = solvent("resume", "r", *STORE, cwd=tmp_path)
+    assert (done.code, done.out) == (0, "more: 14\n")
+    assert calls(tmp_path) == ["fetch", "wait", "wait", "add", "add"]
+    solvent("submit", "flow.yaml", *STORE, "--name", "s", cwd=tmp_path)
+    done = solvent("resume", "s", "--file", "longer.yaml", "--agents", "1", *STORE, cwd=tmp_path)
+    assert (done.code, done.out) == (0, "more: 14\n")
+    assert "s continues as version 2: 0 kept, 0 run again, 1 new, 0 gone\n" in done.err

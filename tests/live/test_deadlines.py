@@ -41,6 +41,12 @@ def waiting() -> Any:
     return signal_value("approved")
 
 
+@workflow(deadline="2h")
+def prompt() -> Any:
+    """Wait for people, not for long."""
+    return signal_value("approved")
+
+
 @pytest.fixture(params=["SQLite", "NATS"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Return the address of a store of each kind."""
@@ -124,6 +130,28 @@ def test_time_passes_while_nobody_has_the_run(tmp_path: Path, pass_hours: Callab
         with pytest.raises(solvent.RunFailed, match="the deadline of 30m has passed"):
             run.resume(waiting).wait()
         assert run.state == "failed"
+
+
+@pytest.mark.parametrize("agents", [None, 1])
+def test_updated_run_has_the_deadline_of_its_workflow(
+    tmp_path: Path, pass_hours: Callable[[float], None], agents: int | None
+) -> None:
+    """One that the run was given counts for longer."""
+    url = str(tmp_path / "runs.db")
+    with solvent.submit(waiting, store=url, agents=agents, name="changed") as run, open_store(url) as opened:
+        until(lambda: run.state == "waiting", lambda: run.state)
+        run.update(prompt)
+        created = existing(opened, "changed").created
+        assert existing(opened, "changed").deadline == pytest.approx(created + 2 * HOURS, abs=1)
+        given = set_deadline(opened, "changed", 3 * HOURS).deadline
+        run.update(prompt, since="value")
+        assert existing(opened, "changed").deadline == given
+        if agents is None:
+            pass_hours(4)
+        else:
+            set_deadline(opened, "changed", 0.001)
+        with pytest.raises(solvent.RunFailed, match=" has passed while `value` was open"):
+            run.wait(PATIENCE)
 
 
 def test_deadline_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:

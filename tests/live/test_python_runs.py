@@ -225,14 +225,42 @@ def test_failed_run_is_continued_with_another_workflow(store: str, agents: int |
         assert run.resume(mended, agents=agents).wait().results == {"refuse": 14}
 
 
-def test_run_of_agents_is_updated_while_it_waits(store: str) -> None:
-    """A run that goes on takes another workflow; that of one process is stopped first."""
-    with solvent.submit(approved, store=store, agents=1) as run:
+@pytest.mark.parametrize("agents", [None, 1])
+def test_run_is_updated_while_it_waits(store: str, agents: int | None) -> None:
+    """A run that goes on takes another workflow; one that has ended does not."""
+    with solvent.submit(approved, store=store, agents=agents) as run:
         assert run.update(approved) != ""
         run.signal("approved", 5)
         assert [*run.wait(PATIENCE).results.values()] == [5]
     with solvent.attach(run.name, store=store) as ended, pytest.raises(RecordProblem, match="has ended"):
         ended.update(approved)
+
+
+def test_run_of_this_process_goes_on_with_a_workflow_that_no_file_can_say(tmp_path: Path) -> None:
+    """A call that is out goes on, and the value is that of the new workflow."""
+    gate, mark = tmp_path / "gate", tmp_path / "mark"
+
+    def note(number: int) -> int:
+        return wait_for.function(str(gate), count_call.function(str(mark), number))
+
+    held, more = service(note), service(lambda number: number + 1)
+
+    @workflow
+    def short(number: int = 3) -> int:
+        return held(number)
+
+    @workflow
+    def longer(number: int = 3) -> int:
+        return more(held(number))
+
+    with solvent.submit(short) as run:
+        for change in run.events(PATIENCE):
+            if isinstance(change, CallChanged):
+                break
+        assert run.update(longer) == "1 kept, 0 run again, 1 new, 0 gone"
+        gate.touch()
+        assert run.wait(PATIENCE).value == 4
+    assert mark.read_text() == "3\n"
 
 
 def test_run_is_cancelled(store: str) -> None:

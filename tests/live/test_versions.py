@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.runs.agents.offers import offers_of
-from solvent.runs.agents.pause import paused
 from solvent.runs.agents.shards import submit
 from solvent.runs.closed_shards import report_of
-from solvent.runs.continuation import update_run
-from solvent.runs.registry import existing
+from solvent.runs.continuation import held_still, next_version
+from solvent.runs.recorded_run import new_run, resume
+from solvent.runs.registry import existing, journal_of
 from solvent.runs.versions import apply, plan_update, tasks_from
 from solvent.services.current_call import call, cancelled
 from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
@@ -21,8 +21,9 @@ from tests.unit.runs.agents.flows import AgentsHere, end_of
 from tests.unit.runs.agents.test_both_forms import mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from solvent.runs.report import Report
     from solvent.store import Store
 
 
@@ -47,6 +48,14 @@ class Gate:
 
 
 GATES: list[Gate] = []
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """Give the gate of this test; it is open in the end."""
+    GATES.append(Gate())
+    yield GATES[-1]
+    GATES[-1].is_open.set()
 
 
 def hold(number: int) -> int:
@@ -80,20 +89,19 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_calls_that_are_out_go_on_in_the_new_version(store: Store) -> None:
+def test_calls_that_are_out_go_on_in_the_new_version(store: Store, gate: Gate) -> None:
     """An update does not wait for them; what is unchanged is not made again, wherever it is, and the rest is ended."""
-    gate, run = Gate(), "adopts"
-    GATES.append(gate)
+    run = "adopts"
     more = Task("more", "add", (Result("many"), Result("last")))
     before, after = gated([1, 2, 3, 4]), gated([9, 4, 3, 2, 1], more, service="other")
     submit(store, run, before, None, max_shards=3)
     # All are out at once: with fewer threads, an agent may accept a call for which it has none left.
     with AgentsHere(store, offers_of([before]), many=3, jobs=3):
         until(lambda: len(gate.begun) == 5)
-        _, update = update_run(store, existing(store, run), after)
+        _, update = next_version(store, existing(store, run), after)
         assert (update.kept, update.again, update.new, update.gone) == (4, 1, 1, 0)
         until(lambda: len(gate.begun) == 7)
-        _, update = update_run(store, existing(store, run), gated([4, 9, 1, 2, 3], more, service="other"))
+        _, update = next_version(store, existing(store, run), gated([4, 9, 1, 2, 3], more, service="other"))
         assert (update.kept, update.again, update.new, update.gone) == (6, 0, 0, 0)
         assert gate.ended == []
         gate.is_open.set()
@@ -106,6 +114,67 @@ def test_calls_that_are_out_go_on_in_the_new_version(store: Store) -> None:
     ]  # fmt: skip
     assert sorted(gate.ended) == sorted({one[:2] for one in gate.begun} - {("hold", 7)})
     assert len({key for *_, key in gate.begun}) == 6
+
+
+def test_calls_of_one_process_go_on_in_the_new_version(store: Store, gate: Gate) -> None:
+    """The process that has the run goes on with the new version, and makes again only what has changed."""
+    run = "alone"
+    more = Task("more", "add", (Result("many"), Result("last")))
+    before, after = gated([1, 2, 3, 4]), gated([9, 4, 3, 2, 1], more, service="other")
+    held = new_run(store, before)
+    held.name(run)
+    embedded = held.embed(before, None, jobs=8)
+    held.open()
+    reports: list[Report] = []
+    thread = threading.Thread(target=lambda: reports.append(held.execute(embedded)), daemon=True)
+    thread.start()
+    until(lambda: len(gate.begun) == 5)
+    _, update = next_version(store, existing(store, run), after)
+    assert (update.kept, update.again, update.new, update.gone) == (4, 1, 1, 0)
+    until(lambda: len(gate.begun) == 7)
+    _, update = next_version(store, existing(store, run), gated([4, 9, 1, 2, 3], more, service="other"))
+    assert (update.kept, update.again, update.new, update.gone) == (6, 0, 0, 0)
+    assert gate.ended == []
+    gate.is_open.set()
+    thread.join(100)
+    assert [(one.results, one.succeeded) for one in reports] == [({"more": 19 + 26}, True)]
+    found = report_of(store, existing(store, run), after)
+    assert found is not None
+    assert found.results == {"more": 19 + 26}
+    assert sorted(gate.ended) == sorted({one[:2] for one in gate.begun} - {("hold", 7)})
+    assert len(gate.begun) == 7
+
+
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_a_run_that_is_held_still_stops_after_the_decision(store: Store, gate: Gate, *, is_decided: bool) -> None:
+    """What comes of its calls meanwhile is kept for the version that counts, so none of them is made again."""
+    run, must_stop = f"stops-{is_decided}", threading.Event()
+    before = gated([1, 2])
+    after = gated([2, 1], Task("more", "add", (Result("many"), Result("last"))))
+    held = new_run(store, before)
+    held.name(run)
+    embedded = held.embed(before, None, jobs=8, should_stop=must_stop.is_set)
+    held.open()
+    reports: list[Report] = []
+    thread = threading.Thread(target=lambda: reports.append(held.execute(embedded)), daemon=True)
+    thread.start()
+    until(lambda: len(gate.begun) == 3)
+    with held_still(store, existing(store, run)) as (record, hosts):
+        journal = journal_of(record.prefix)
+        noted = store.last(journal)
+        must_stop.set()
+        gate.is_open.set()
+        until(lambda: len(gate.ended) == 3)
+        update = plan_update(store, record, after, hosts=hosts)
+        assert store.last(journal) == noted
+        if is_decided:
+            apply(store, update)
+    thread.join(100)
+    assert [one.succeeded for one in reports] == [False]
+    again = resume(store, existing(store, run))
+    report = again.execute(again.embed(after if is_decided else before, None))
+    assert report.results == ({"more": 13} if is_decided else {"last": 10})
+    assert len(gate.begun) == 3
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -138,7 +207,7 @@ def test_a_run_that_is_held_still_and_updated_again_and_again_ends_as_it_would(s
             if record.has_ended or updates == 5:
                 is_over.set()
                 continue
-            with paused(store, record) as (held, hosts):
+            with held_still(store, record) as (held, hosts):
                 update = plan_update(store, held, workflow, hosts=hosts)
                 assert not update.is_changed
                 apply(store, update)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.cli.log import Log
+    from solvent.runs.registry import RunRecord
     from solvent.runs.report import Report, TaskEvent
     from solvent.workflows.model import Workflow
 
@@ -54,6 +55,12 @@ class View:
     def take(self, event: TaskEvent) -> None:
         """Take an event of the run."""
         self.tasks.take(event)
+
+    def go_on(self, record: RunRecord, workflow: Workflow) -> None:
+        """Show another version of the run from now on."""
+        self.tasks = TaskStates(workflow)
+        self.width = max(self.width, min(_MAX_NAME, max((len(task.name) for task in workflow.tasks), default=0)))
+        self.tell(f"{record.run} continues as version {record.version}")
 
     def tell(self, text: str) -> None:
         """Write a message about the run that is no event of it, such as why nothing happens."""

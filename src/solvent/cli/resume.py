@@ -31,11 +31,10 @@ from solvent.cli.render import write
 from solvent.cli.run_agents import resume_by_agents
 from solvent.cli.run_workflow import execute
 from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
-from solvent.errors import RecordProblem
 from solvent.runs.agents.offers import Offers, refuse_code, refuse_what_agents_cannot
 from solvent.runs.continuation import next_version
 from solvent.runs.holders import is_left
-from solvent.runs.recorded_run import resume
+from solvent.runs.recorded_run import refuse_to_continue, resume
 from solvent.runs.registry import digest_of, find, inputs_of, latest, set_deadline, signals_of, workflow_of
 
 if TYPE_CHECKING:
@@ -105,13 +104,15 @@ def parser() -> ArgumentParser:
 def _continued(store: Store, record: RunRecord, options: Namespace) -> RunRecord:
     """Return the record of the version that is to be continued: a new one, if anything is to be otherwise."""
     is_asked = options.retry_failed or options.since is not None
-    if not is_asked and (record.has_ended or record.by_agents) and not (record.has_ended and options.file):
+    if not is_asked and (record.has_ended or record.by_agents) and not options.file:
         return record
-    if record.by_agents and not record.has_ended:
-        hint = f"change it while it goes on: `solvent update {record.run}`"
-        raise RecordProblem("R405", f"the run `{record.run}` is still going on, at agents", hint=hint)
+    if not (record.has_ended or record.by_agents):
+        refuse_to_continue(store, record, takes_over=options.take_over)
     workflow, knows_code = _workflow_now(store, record, options)
-    if not is_asked and not options.file and digest_of(workflow) == record.digest:
+    is_same = digest_of(workflow) == record.digest
+    # Agents may be given a file that only has services.
+    is_open_at_agents = record.by_agents and not record.has_ended
+    if not is_asked and ((is_same and (not options.file or is_open_at_agents)) or not workflow.tasks):
         return record
     after, update = next_version(
         store,

@@ -165,8 +165,11 @@ def _execute(
             )
             if tracer is not None:
                 tracer.begin(run.solution)
+            if held is not None:
+                held.tell = view.go_on
             with prints_to_standard_error(), view:
                 report = run.run() if held is None else held.execute(run)
+            workflow = run.execution.workflow
             view.end(report)
             if trace is not None:
                 trace.end(state_of(report), problem_of(report))

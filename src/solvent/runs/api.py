@@ -477,6 +477,7 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun
     ) -> tuple[BackgroundRun | None, LocalAgents | None, str]:
         from solvent.runs.agents.submission import hand_to_agents
         from solvent.runs.continuation import next_version
+        from solvent.runs.recorded_run import refuse_to_continue
         from solvent.runs.recorded_run import resume as resumed
         from solvent.runs.registry import digest_of, existing, inputs_of, set_deadline, signals_of
 
@@ -492,12 +493,9 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun
         if record.by_agents or agents is not None:
             known = _importable(known)
         workflow = replace(known.workflow, name=record.workflow)
-        is_open_at_agents = record.by_agents and not record.has_ended
-        if is_asked or (digest_of(workflow) != record.digest and not is_open_at_agents):
-            if is_open_at_agents:
-                raise RecordProblem(
-                    "R405", f"the run `{run.name}` is still going on, at agents", hint="run.update(flow)"
-                )
+        if is_asked or digest_of(workflow) != record.digest:
+            if not (record.has_ended or record.by_agents):
+                refuse_to_continue(store, record, takes_over=take_over)
             place = known.folder or Path(record.options.folder)
             record, _ = next_version(
                 store, record, workflow, retry_failed=retry_failed, since=since, folder=place, takes_over=take_over
@@ -527,16 +525,18 @@ def _resuming(url: str, plan: _Plan | None) -> Callable[..., tuple[BackgroundRun
 def _continuing(url: str, plan: _Plan | None) -> dict[str, Any]:
     """Return what a `Run` needs to be resumed and updated."""
     unpickles = plan is not None and plan.workflow.unpickles
-    return {"resume": _resuming(url, plan), "workflow_for": _workflow_for_agents, "unpickles": unpickles}
+    return {"resume": _resuming(url, plan), "workflow_for": _workflow_for, "unpickles": unpickles}
 
 
-def _workflow_for_agents(flow: Flow) -> Workflow:
-    """Return the workflow as agents are to execute it."""
+def _workflow_for(flow: Flow, record: RunRecord) -> tuple[Workflow, Path | None]:
+    """Return the workflow as who executes a run is to execute it, and the folder of the files that it names."""
     from solvent.runs.agents.offers import refuse_what_agents_cannot
 
-    workflow = _importable(_plan(flow)).workflow
-    refuse_what_agents_cannot(workflow)
-    return workflow
+    plan = _plan(flow)
+    if record.by_agents:
+        plan = _importable(plan)
+        refuse_what_agents_cannot(plan.workflow)
+    return plan.workflow, plan.folder
 
 
 def _tell(loop: asyncio.AbstractEventLoop, tell: Callable[[Any], None], what: object) -> None:

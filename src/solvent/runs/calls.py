@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
     from solvent.engine.reaction import Flight
     from solvent.lang.molecule import Molecule
-    from solvent.runs.agents.adrift import Adrift
+    from solvent.runs.adrift import Adrift
     from solvent.runs.events import Why
     from solvent.runs.execution import Execution
     from solvent.runs.functions import Request
     from solvent.runs.journal import Journal
-    from solvent.runs.nested import Subworkflow
+    from solvent.runs.nested import Inside, Subworkflow
     from solvent.runs.report import Item
     from solvent.services import Handle
     from solvent.services.admission import Limit
@@ -305,6 +305,9 @@ class Room(Protocol):
     def end(self, call: OpenCall, *, is_done: bool) -> None:
         """Make room: a call has ended, or its first attempt, or it was given up."""
 
+    def occupy(self, call: OpenCall, service: Service, caller: CallMaker, inside: Inside | None, /) -> None:
+        """Count a call that is being made already, whether there is room or not."""
+
     def adopt(self, call: OpenCall, agent: str, number: int) -> Remote | None:
         """Return the agent that makes a call by now; nothing if it was never asked to."""
 
@@ -444,7 +447,8 @@ class Calls:
                 if self._continue_elsewhere(call):
                     continue
             elif adrift is not None:
-                if self._adopt(call, adrift.adopt(key)):
+                # One that another version of the run has lost is made again by the same name.
+                if key in self._journal.out and self._adopt(call, adrift.adopt(self._journal.name_of(key))):
                     continue
                 # Whoever resumes has all that were made.
                 self._journal.withdraw(key)
@@ -461,15 +465,19 @@ class Calls:
         """Go on with a call that is out, if it is."""
         if call is None:
             return False
+        key = call.key = planned.key
         # Its attempts are counted by itself. That the next one is made may be in the journal already, or not.
-        call.noted = self._journal.out.get(call.key, 0)
-        self._journal.attempts[call.key] -= call.noted
+        call.noted = self._journal.out.get(key, 0)
+        self._journal.attempts[key] -= call.noted
         self._remove(planned)
         call.execution, call.instance = planned.execution, planned.instance
         call.flight, call.request = planned.flight, planned.request
         self._add(call)
         call.is_called_off = planned.is_called_off
         call.instance.tell_made(planned)
+        if self.room is not None:
+            instance = call.instance
+            self.room.occupy(call, instance.services[call.request.service], instance.caller, instance.inside)
         if planned.is_cancelled:
             call.cancel()
         return True

@@ -1,9 +1,10 @@
 """Runs a workflow in this process: its molecules react here, its services are called in threads or processes.
 
 An `EmbeddedRun` owns `Turns` (see `turns`) with one execution. It adds what an agent does not need: limits, Ctrl-C,
-signals that come at a given time, and the report. In a recorded run a commit takes longer than the reactions of a task,
-so each turn notes all answers that have come since the last one. Only calls that can run soon are noted and made (see
-`call_queue`). The journal has nothing of the others, so a process that resumes the run knows that they never began.
+signals that come at a given time, updates, and the report. In a recorded run a commit takes longer than the reactions
+of a task, so each turn notes all answers that have come since the last one. Only calls that can run soon are noted and
+made (see `call_queue`). The journal has nothing of the others, so a process that resumes the run knows that they never
+began.
 
 One thread at a time takes a turn, but not always the same thread. A worker thread whose call has ended takes the next
 turn itself, and often makes the call that follows. Waking another thread for each would take longer than both: a chain
@@ -20,11 +21,12 @@ import time
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from solvent.engine.reaction import Stopped
 from solvent.errors import Interrupted, LimitReached, ReactionFailed, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
+from solvent.runs.adrift import Adrift
 from solvent.runs.call_queue import CallQueue
 from solvent.runs.calls import Answer
 from solvent.runs.execution import Execution
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from solvent.lang.solution import Solution
     from solvent.runs.calls import Again
     from solvent.runs.journal import Journal
+    from solvent.runs.recorded_run import Following
     from solvent.runs.report import Report, TaskEvent
     from solvent.runs.signals import Signal
     from solvent.runs.turns import Touched
@@ -59,6 +62,17 @@ LOOK_EVERY = 0.1
 MAX_PUT_OFF = 0.005
 """For how long what was noted waits for more of the same record, in seconds: `bench.recording.overhead` chose it."""
 _MAX_NAMED = 5
+
+
+class Updates(Protocol):
+    """Who knows whether the run is updated: a `RecordedRun`."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether to hold still."""
+
+    def hold_still(self, should_stop: Callable[[], bool], /) -> Following | None:
+        """Wait until it is decided; return the version that follows, if one does."""
 
 
 class EmbeddedRun:
@@ -84,6 +98,7 @@ class EmbeddedRun:
         should_stop: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
         inbox: Callable[[], list[tuple[str, Any, str]]] | None = None,
+        updates: Updates | None = None,
     ) -> None:
         """`solution` is a concrete workflow that was not translated here.
 
@@ -96,19 +111,16 @@ class EmbeddedRun:
         else:
             concrete = foreign(workflow, solution)
         self._turns = Turns(self)
-        self.execution = Execution(
-            concrete,
-            answers=self,
-            journal=MemoryJournal() if journal is None else journal,
-            signals=signals,
-            folder=folder,
-            watch=watch,
-            observe=observe,
-            should_stop=self._must_stop,
+        self._execution = partial(Execution, answers=self, watch=watch, observe=observe, should_stop=self._must_stop)
+        self.execution = self._execution(
+            concrete, journal=MemoryJournal() if journal is None else journal, signals=signals, folder=folder
         )
+        self._updates = updates
+        self._observer = observer
         self._lender = lender_of(workflow, inputs, folder)
         callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder, observer=observer)
         self._caller = partial(callers, workflow.services, makers=MAKERS, lender=self._lender)
+        self._signals = inbox
         self._inbox = inbox if workflow.may_hear else None
         self._heard_at = 0.0
         self._should_stop = should_stop
@@ -118,9 +130,11 @@ class EmbeddedRun:
         self._is_late = False
         self._began = 0.0
         self._is_interrupted = False
+        self._is_becoming = False
         # Since when something noted waits to be committed.
         self._puts_off_since = math.inf
         self._queue: CallQueue | None = None
+        self._made: Caller | None = None
         # Whose turn it is; changed and read by the thread that has it.
         self._turn = threading.Lock()
         self._is_over = False
@@ -162,6 +176,8 @@ class EmbeddedRun:
                     self._is_over = True
                     with self._turn:
                         self._bring_back()
+            execution = self.execution
+            execution.report.error = report.error
             report = execution.finish()
             if isinstance(report.error, LimitReached):
                 report.states = stopped_states(report.states, was_out)
@@ -172,15 +188,16 @@ class EmbeddedRun:
     @contextmanager
     def _calling(self) -> Iterator[Caller]:
         with self._caller(after=self._after) as caller:
-            self._has_jobs = caller.threads.count_waiting
-            # Of sub-workflows not all are opened at once: each has molecules of its own.
-            is_queued = self.execution.journal.is_kept or any(
-                one.kind == "workflow" for one in self.execution.workflow.services
-            )
-            if is_queued and caller.executor is None:
-                self._queue = CallQueue(caller)
-                self.execution.calls.room = self._queue
+            self._has_jobs, self._made = caller.threads.count_waiting, caller
+            self._open_queue(caller)
             yield caller
+
+    def _open_queue(self, caller: Caller) -> None:
+        """Let calls wait until there is room, where they are recorded, or have molecules of their own."""
+        execution = self.execution
+        is_queued = execution.journal.is_kept or any(one.kind == "workflow" for one in execution.workflow.services)
+        if is_queued and caller.executor is None:
+            self._queue = execution.calls.room = CallQueue(caller)
 
     def _go_on(self) -> None:
         """Take turns until the run is over; others may take some."""
@@ -190,6 +207,9 @@ class EmbeddedRun:
         while not self._is_over:
             if self._must_stop():
                 self._stop()
+            if self._updates is not None and self._updates.is_asked:
+                self._hold_still(self._updates)
+                continue
             seconds = LOOK_EVERY
             # Another thread has its turn: should that last, limits are looked at meanwhile.
             if self._turn.acquire(timeout=LOOK_EVERY):
@@ -201,6 +221,43 @@ class EmbeddedRun:
                 came.wait(seconds)
         if self._error is not None:
             raise self._error
+
+    def _hold_still(self, updates: Updates) -> None:
+        """Do nothing until it is decided whether the run is updated, and then what follows; calls go on meanwhile."""
+        with self._turn:
+            if self._is_over or not self._catch_up():
+                return
+            following = updates.hold_still(self._must_stop)
+            if following is not None:
+                # It stops when it has its calls, and keeps what has come of them.
+                self._is_becoming = True
+                self._become(following)
+                self._do()
+                self._is_becoming = False
+
+    def _catch_up(self) -> bool:
+        """Keep all that was noted, and make the calls that were; return whether the run goes on."""
+        self._puts_off_since = -math.inf
+        self._do()
+        return not self._is_over
+
+    def _become(self, following: Following) -> None:
+        """Go on as another version of the run, with the calls that are out, as far as they are wanted."""
+        workflow, inputs, folder, signals, journal, epoch, deadline, self._ends_at, is_code_new = following
+        before, caller = self.execution, self._made
+        assert caller is not None
+        adrift = Adrift(before, epoch)
+        before.calls.forget_unmade()
+        concrete = concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
+        self.execution = execution = self._execution(concrete, journal=journal, signals=signals, folder=folder)
+        self._inbox = self._signals if workflow.may_hear else None
+        self._deadline = deadline or workflow.deadline or 0.0
+        if is_code_new:
+            caller.renew_processes()
+        caller.turn_to(workflow.services, folder=folder, makers=MAKERS, observer=self._observer)
+        self._open_queue(caller)
+        execution.start(caller, adrift=adrift)
+        adrift.end()
 
     def _stop(self) -> None:
         """Raise `Stopped`, unless the run was over by then."""
@@ -307,7 +364,9 @@ class EmbeddedRun:
         answers = [item]
         # Nobody else has it while it is taken: its value may be all that memory holds.
         del item
-        self.execution.take(answers.pop())
+        # Others are of an earlier version of the run.
+        if answers[0].call.execution is self.execution:
+            self.execution.take(answers.pop())
 
     def has_enough(self) -> bool:
         """Return whether calls are to begin before further answers are taken: unless a commit is due before."""
@@ -350,6 +409,8 @@ class EmbeddedRun:
     # --- Its end.
 
     def _must_stop(self) -> bool:
+        if self._is_becoming:
+            return False
         if self._should_stop is not None and self._should_stop():
             self._is_interrupted = True
             return True

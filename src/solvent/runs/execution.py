@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.engine.reaction import Flight, Reaction
-    from solvent.runs.agents.adrift import Adrift
+    from solvent.runs.adrift import Adrift
     from solvent.runs.calls import Answer, Answers, CallMaker, Room
     from solvent.runs.events import AnyEvent, ShardClosed, Why
     from solvent.runs.functions import Request

@@ -26,8 +26,8 @@ import msgspec
 
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.journal import StoredJournal, pool_from
-from solvent.runs.registry import journal_of, key_of, record_of, run_at
-from solvent.store.leases import AGENTS, Lease, heartbeat_from_value, holder_from_entry
+from solvent.runs.registry import end_update, journal_of, key_of, record_of, run_at
+from solvent.store.leases import AGENTS, Heartbeats, Lease, heartbeat_from_value, holder_from_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from solvent.store.leases import Presumption
 BEGINNING_SECONDS = 5.0
 """For how long after a run was made its process may not have come to its lease."""
+UPDATER_TTL = 5.0
+"""How long the process that updates a run may be silent before it is presumed dead."""
 _STARTED_FIELD = 19
 """Where `/proc/N/stat` says when a process started, counted from behind its name."""
 
@@ -104,6 +106,41 @@ def _agent_of(store: Store, record: RunRecord) -> str:
         return ""
 
 
+class SeenDead:
+    """Whether the process of an agent is gone, as seen from here; with `takes_over`, every agent is taken for dead."""
+
+    def __init__(self, store: Store, *, takes_over: bool = False) -> None:
+        self._store = store
+        self._takes_over = takes_over
+
+    def is_presumed_dead(self, agent: str) -> bool:
+        """Return whether an agent is dead: it has no heartbeat any more, or its process is gone."""
+        process = process_of(self._store, agent)
+        return self._takes_over or process is None or is_there(process) is False
+
+
+class Updaters:
+    """Who is about to update runs, as seen by one process; for one thread. `own` is its heartbeat, if it has one."""
+
+    def __init__(self, store: Store, *, own: str = "") -> None:
+        self._store = store
+        self._seen = SeenDead(store)
+        self._heartbeats = Heartbeats(store, ttl=UPDATER_TTL, own=own)
+
+    def is_updating(self, record: RunRecord) -> bool:
+        """Return whether a process is about to update a run; the name of one that is dead is removed.
+
+        Of a process on another machine only its heartbeat tells, so this is asked again and again.
+        """
+        if not record.updater:
+            return False
+        self._heartbeats.look()
+        is_dead = self._seen.is_presumed_dead(record.updater) or self._heartbeats.is_presumed_dead(record.updater)
+        if is_dead:
+            end_update(self._store, record.run, record.updater)
+        return not is_dead
+
+
 def status_of(store: Store, record: RunRecord) -> str:
     """Return the state of a run; of one that is not over, and not run by agents, whether anybody runs it.
 
@@ -130,7 +167,10 @@ def is_left(store: Store, record: RunRecord) -> bool:
 
 def _is_beginning(store: Store, record: RunRecord) -> bool:
     """Return whether a run was made just now, by a process that has yet to take its lease."""
-    return record.lasted < BEGINNING_SECONDS and store.get(key_of(record.prefix, "lease", 0)) is None
+    if record.branch or record.lasted >= BEGINNING_SECONDS:
+        # A further version is made for the process that has the run, or for nobody.
+        return False
+    return store.get(key_of(record.prefix, "lease", 0)) is None
 
 
 def _among() -> str:
@@ -231,14 +271,20 @@ class Stopper:
     """Looks whether an agent is asked to end, or a run is over after which it is to; a thread, while in its context."""
 
     def __init__(
-        self, store: Store, agent: str, stop: Callable[[], None], *, until: str = "", prefix: str = ""
+        self,
+        store: Store,
+        agent: str,
+        stop: Callable[[], None],
+        *,
+        until: str = "",
+        look: Callable[[RunRecord], None] = lambda _: None,
     ) -> None:
-        """Look whether the run `until` is over, or, if a `prefix` is given, another version of it counts."""
+        """Look whether the run `until` is over; `look` gets its record each time."""
         self._store = store
         self._key = STOPS + agent
         self._stop = stop
         self._until = until
-        self._prefix = prefix
+        self._look_at = look
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="stopper", daemon=True)
 
@@ -259,9 +305,9 @@ class Stopper:
                 is_time = self._store.get(self._key) is not None
                 if not is_time and self._until:
                     record = record_of(self._store, self._until)
-                    is_time = record is not None and (
-                        record.has_ended or (bool(self._prefix) and record.prefix != self._prefix)
-                    )
+                    is_time = record is not None and record.has_ended
+                    if record is not None:
+                        self._look_at(record)
             except (StoreError, RecordProblem):
                 # The store is away, or the record damaged; the agent itself finds that out.
                 continue
@@ -273,8 +319,10 @@ class Stopper:
 __all__ = [
     "STOPS",
     "Holder",
+    "SeenDead",
     "ShardLease",
     "Stopper",
+    "Updaters",
     "agent_name",
     "ask_to_stop",
     "damaged_lease",

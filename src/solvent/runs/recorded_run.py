@@ -9,14 +9,18 @@ Like every agent, this process holds a lease of the shard and writes a heartbeat
 process sees which one runs the shard, and on the same machine also whether it is alive, without waiting for the
 heartbeat to stop. If this process was stopped for a while and another one has taken the shard, the store refuses its
 next append to the journal.
+
+If another process, or another thread, updates the run (see `continuation`), this one does nothing more in its version
+until that is decided (`hold_still`), and goes on with the next one; calls that are out go on meanwhile.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -25,13 +29,14 @@ from solvent.runs.closed_shards import closed_run
 from solvent.runs.events import Ended
 from solvent.runs.holders import (
     Holder,
+    SeenDead,
     ShardLease,
     Stopper,
+    Updaters,
     agent_name,
     damaged_lease,
     holder_of,
     is_there,
-    process_of,
     this_process,
 )
 from solvent.runs.registry import (
@@ -39,19 +44,25 @@ from solvent.runs.registry import (
     NAME_RULE,
     KeptOptions,
     create,
+    digest_of,
     end,
     existing,
+    inputs_of,
     is_name,
     key_of,
     new_name,
     new_record,
+    signals_of,
+    workflow_of,
 )
 from solvent.runs.report import DeadlinePassed, cancelled_states
 from solvent.runs.signals import SignalReader
-from solvent.store.leases import AGENTS, Heartbeat
+from solvent.services.python import import_changed
+from solvent.store.leases import AGENTS, GIVEN_EPOCH, Heartbeat
+from solvent.workflows.formats.files import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from solvent.runs.embedded import EmbeddedRun
     from solvent.runs.journal import StoredJournal
@@ -61,17 +72,23 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 
-class SeenDead:
-    """Whether the process of an agent is gone, as seen from here; with `takes_over`, every agent is taken for dead."""
+LOOK_SECONDS = 0.05
 
-    def __init__(self, store: Store, *, takes_over: bool = False) -> None:
-        self._store = store
-        self._takes_over = takes_over
 
-    def is_presumed_dead(self, agent: str) -> bool:
-        """Return whether an agent is dead: it has no heartbeat any more, or its process is gone."""
-        process = process_of(self._store, agent)
-        return self._takes_over or process is None or is_there(process) is False
+class Following(NamedTuple):
+    """The version of a run that follows the one that is executed, and the epoch in which this process got its shard."""
+
+    workflow: Workflow
+    inputs: dict[str, Any]
+    folder: Path | None
+    signals: list[tuple[Any, ...]]
+    journal: StoredJournal
+    epoch: int
+    #: How long it may take, if not as its workflow says, and when that is over.
+    deadline: float
+    ends_at: float
+    #: Whether modules of services were imported again.
+    is_code_new: bool
 
 
 class RecordedRun:
@@ -87,6 +104,12 @@ class RecordedRun:
         self._shard = ShardLease(store, record, 0, self._agent)
         self._revision = 0
         self._must_stop = threading.Event()
+        # Whether the run is being updated, or was; and the workflows that may come, by their digests.
+        self._is_asked = threading.Event()
+        self._offered: dict[str, tuple[Workflow, Path | None, bool]] = {}
+        self._loaded_at = time.time()
+        #: Hears that the run goes on as another version.
+        self.tell: Callable[[RunRecord, Workflow], None] = lambda *_: None
         self._signals: SignalReader | None = None
         self._heartbeat: Heartbeat | None = None
         self._stopper: Stopper | None = None
@@ -127,6 +150,7 @@ class RecordedRun:
             journal=self.journal,
             inbox=self.signals,
             should_stop=must_stop,
+            updates=self,
             **{**options, "deadline": self.record.options.deadline, "ends_at": self.record.deadline},
         )
 
@@ -166,7 +190,7 @@ class RecordedRun:
         self._heartbeat = Heartbeat(self.store, self._agent, about=about).start()
         self._take()
         self._shard.open()
-        self._stopper = Stopper(self.store, self._agent, self._must_stop.set, until=run, prefix=self.record.prefix)
+        self._stopper = Stopper(self.store, self._agent, self._must_stop.set, until=run, look=self._look)
         self._stopper.__enter__()
 
     def _create(self) -> None:
@@ -191,13 +215,80 @@ class RecordedRun:
             raise damaged_lease(self.record.prefix, 0, error) from None
         record = existing(self.store, self.record.run)
         # Somebody may have ended it, or given it to agents, since it was looked at.
-        if not is_here or record.has_ended or record.by_agents or record.prefix != self.record.prefix:
+        is_another = record.has_ended or record.by_agents or record.prefix != self.record.prefix
+        if not is_here or is_another:
             said = f"another process goes on with the run `{record.run}`, or has ended it"
             raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
         before = self._shard.taken_from
         if before and SeenDead(self.store).is_presumed_dead(before):
             # It did not come to say goodbye.
             self.store.delete(AGENTS + before)
+
+    # --- Updates.
+
+    def _look(self, record: RunRecord) -> None:
+        if record.updater or record.prefix != self.record.prefix:
+            self._is_asked.set()
+
+    def offer(self, workflow: Workflow, folder: Path | None) -> None:
+        """Know a workflow that may come, as no file may say it."""
+        self._offered[digest_of(workflow)] = workflow, folder, False
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether to hold still."""
+        return self._is_asked.is_set()
+
+    def hold_still(self, should_stop: Callable[[], bool]) -> Following | None:
+        """Wait until it is decided whether the run is updated; return the version that follows, if one does.
+
+        Meanwhile nothing happens in the run, and all that has happened is in its journal. The updater relies on that:
+        once it was told, a run that is to stop does so after the decision.
+        """
+        updaters, told = Updaters(self.store, own=self._agent), ""
+        while told or not should_stop():
+            record = existing(self.store, self.record.run)
+            if record.has_ended or record.prefix != self.record.prefix:
+                return self._follow(record, was_told=bool(told))
+            if not record.updater:
+                break
+            if updaters.is_updating(record):
+                if told != record.updater:
+                    told = record.updater
+                    self.store.put(f"{key_of(record.prefix, 'still')}/{self._agent}", told.encode())
+                time.sleep(LOOK_SECONDS)
+        self._is_asked.clear()
+        return None
+
+    def _follow(self, record: RunRecord, *, was_told: bool) -> Following | None:
+        self._is_asked.clear()
+        if record.has_ended or record.by_agents or not was_told:
+            # It has ended, or another process has taken it: this one leaves it.
+            self._must_stop.set()
+            return None
+        shard = ShardLease(self.store, record, 0, self._agent)
+        if not shard.take(SeenDead(self.store)):
+            said = f"another process goes on with the run `{record.run}`"
+            raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
+        self.record, self._shard, self._signals = record, shard, None
+        workflow, folder, is_code_new = self._offered.get(record.digest) or self._load(record)
+        shard.open(since=(GIVEN_EPOCH,))
+        self.tell(record, workflow)
+        inputs, signals = inputs_of(self.store, record), signals_of(record)
+        seconds, ends_at = record.options.deadline or 0.0, record.deadline
+        journal = shard.journal
+        return Following(workflow, inputs, folder, signals, journal, GIVEN_EPOCH, seconds, ends_at, is_code_new)
+
+    def _load(self, record: RunRecord) -> tuple[Workflow, Path | None, bool]:
+        """Return the workflow of a further version, the folder of its functions, and whether their code is new."""
+        path, options = Path(record.folder, record.file), record.options
+        folder = Path(options.folder) if options.folder else path.parent if record.file else None
+        if record.document:
+            workflow = workflow_of(self.store, record)
+        else:
+            workflow = load(path, scale=options.scale or 1.0).workflow
+        since, self._loaded_at = self._loaded_at, time.time()
+        return workflow, folder, import_changed(workflow.services, since)
 
     def signals(self) -> list[tuple[str, Any, str]]:
         """Return the signals that others have sent since it was asked last: name, value and id."""
@@ -274,24 +365,6 @@ def resume(store: Store, record: RunRecord, *, takes_over: bool = False) -> Reco
     return RecordedRun(store, record, is_new=False, takes_over=takes_over)
 
 
-@contextmanager
-def held_still(store: Store, record: RunRecord, *, takes_over: bool = False) -> Iterator[None]:
-    """Have a run that one process was running, and has left: nothing happens in it while in this context."""
-    refuse_to_continue(store, record, takes_over=takes_over)
-    name = agent_name(f"{this_process().host}-{this_process().process}")
-    shard = ShardLease(store, record, 0, name)
-    with Heartbeat(store, name, about={"process": msgspec.to_builtins(this_process())}):
-        if not shard.take(SeenDead(store, takes_over=takes_over)):
-            said = f"another process goes on with the run `{record.run}`"
-            raise RecordProblem("R402", said, hint="this one stops; nothing is lost")
-        try:
-            # A process that had it before, and was only stopped, is refused from now on.
-            shard.open()
-            yield
-        finally:
-            shard.release()
-
-
 def refuse_to_continue(store: Store, record: RunRecord, *, takes_over: bool = False) -> None:
     """Raise `RecordProblem` if a run cannot be continued (R406), or another process has or may have it (R405)."""
     if record.hindrance:
@@ -313,4 +386,4 @@ def _refuse_if_there(run: str, holder: Holder) -> None:
         raise RecordProblem("R405", said, hint=hint)
 
 
-__all__ = ["RecordedRun", "SeenDead", "held_still", "new_run", "refuse_to_continue", "resume"]
+__all__ = ["Following", "RecordedRun", "new_run", "refuse_to_continue", "resume"]

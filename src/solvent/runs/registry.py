@@ -121,7 +121,7 @@ class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     pool: str = ""
     #: When it must have ended; 0 where it may take its time.
     deadline: Time = 0.0
-    #: The process that is about to make a further version of it: meanwhile nothing begins (see `agents.pause`).
+    #: The process that is about to make a further version of it: meanwhile nothing begins (see `continuation`).
     updater: str = ""
 
     @property
@@ -306,6 +306,11 @@ def set_deadline(store: Store, run: str, seconds: float) -> RunRecord:
         )
 
     return change(store, run, changed) or existing(store, run)
+
+
+def end_update(store: Store, run: str, updater: str) -> RunRecord | None:
+    """Let a run go on as it is that somebody was to update; return its record if it was changed."""
+    return change(store, run, lambda one: msgspec.structs.replace(one, updater="") if one.updater == updater else None)
 
 
 def end(store: Store, prefix: str, state: State, why: str = "") -> bool:
@@ -525,7 +530,7 @@ _DIGESTED = encoder(enc_hook=_named, order="deterministic")
 __all__ = [
     "FINISHED", "FORMAT", "MAX_TEXT", "MESSAGES", "NAME_RULE", "OVER", "SUBMITTED", "KeptOptions",
     "RunRecord", "State", "announce", "announced", "announced_record", "calls_of", "change", "create", "digest_of",
-    "end", "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
+    "document_of", "end", "end_update", "existing", "find", "inputs_of", "is_name", "journal_of", "key_of", "latest",
     "list_runs", "messages_of", "names_in", "new_name", "new_record", "prefix_from", "record_of", "run_at",
     "set_deadline", "shards_of", "signals_of", "task_names", "tell_agents", "workflow_of",
 ]  # fmt: skip

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from solvent.errors import RecordProblem, StoreError, WorkflowFailed
 from solvent.runs.closed_shards import report_of
-from solvent.runs.continuation import refuse_to_update, update_run
+from solvent.runs.continuation import next_version, refuse_to_update
 from solvent.runs.holders import holder_of, is_there, status_of, this_process
 from solvent.runs.projection import Adaptation, CallChanged, Follower, Signal, Waits, state_of, view_of
-from solvent.runs.registry import FINISHED, end, existing, workflow_of
+from solvent.runs.registry import FINISHED, document_of, end, existing, workflow_of
 from solvent.runs.report import DeadlinePassed, Report, TaskEvent, by_item, succeeded, value_of
 from solvent.runs.signals import send_signal
 from solvent.values.classes import Unloaded, needs_restoring, restore
@@ -109,6 +109,15 @@ class BackgroundRun:
         """The exceptions of its tasks."""
         return self._run.execution.errors
 
+    @property
+    def workflow(self) -> tuple[Workflow, Path | None]:
+        """Its workflow, and the folder of the files that it names."""
+        return self._run.execution.workflow, self._run.execution.folder
+
+    def offer(self, workflow: Workflow, folder: Path | None) -> None:
+        """Know a workflow that the run may be updated to."""
+        self._held.offer(workflow, folder)
+
     def join(self, seconds: float | None = None) -> bool:
         """Wait until it is over; return whether it is."""
         self._thread.join(seconds)
@@ -175,7 +184,7 @@ class Run:
         agents: LocalAgents | None = None,
         folder: TemporaryDirectory[str] | None = None,
         resume: Callable[..., tuple[BackgroundRun | None, LocalAgents | None, str]] | None = None,
-        workflow_for: Callable[[Any], Workflow] | None = None,
+        workflow_for: Callable[[Any, RunRecord], tuple[Workflow, Path | None]] | None = None,
         unpickles: bool = False,
     ) -> None:
         self.name = name
@@ -324,24 +333,47 @@ class Run:
         return self
 
     def update(self, flow: Any = None, *, since: str | None = None) -> str:
-        """Change it while agents execute it, and return what becomes of its calls, such as `3 kept, 1 run again`.
+        """Change it while it goes on, and return what becomes of its calls, such as `3 kept, 1 run again`.
 
         - `flow`: its workflow as it is to be.
         - `since`: do this task again, and all after it.
 
         Calls that are out go on, if they are unchanged.
 
-        Raises `RecordProblem` R405 for a run of one process: stop it, and `resume` it with the other workflow; R409 if
-        it has ended. One that is refused changes nothing.
+        Raises `RecordProblem` R409 if it has ended: `resume` continues it; R405 if the process that executes it does
+        not answer. One that is refused changes nothing. If another process executes it, that must find the workflow: in
+        a file, or by the names of its functions.
         """
         record = self._record()
         refuse_to_update(record, "run.resume(flow)")
-        assert self._workflow_for is not None
-        workflow = workflow_of(self._store, record) if flow is None else self._workflow_for(flow)
-        workflow = replace(workflow, name=record.workflow)
-        knows_code = flow is not None
-        _, update = update_run(self._store, record, workflow, since=since, folder=Path(), knows_code=knows_code)
+        workflow, folder = self._next_workflow(flow, record)
+        if self._background is not None:
+            self._background.offer(workflow, folder)
+        elif not record.by_agents and not document_of(workflow):
+            said = f"the process that executes `{record.run}` cannot know this workflow: no file can say it"
+            raise RecordProblem(
+                "R404", said, hint="give its functions names in a module; or stop the run and resume it"
+            )
+        _, update = next_version(
+            self._store,
+            record,
+            workflow,
+            since=since,
+            folder=folder or Path(),
+            knows_code=flow is not None or self._background is not None,
+        )
         return str(update)
+
+    def _next_workflow(self, flow: Any, record: RunRecord) -> tuple[Workflow, Path | None]:
+        """Return the workflow of a further version, and the folder of the files that it names."""
+        if flow is not None:
+            assert self._workflow_for is not None
+            workflow, folder = self._workflow_for(flow, record)
+        elif self._background is not None:
+            workflow, folder = self._background.workflow
+        else:
+            workflow, folder = workflow_of(self._store, record), None
+        return replace(workflow, name=record.workflow), folder
 
     def close(self) -> None:
         """Let go of it: wait if this process executes it, else end the agents that were started here for it."""

@@ -11,8 +11,8 @@ have another position: positions only choose among calls that are equal. Answers
 wait for it. What the execution says to other shards is heard in the order in which it was heard before, as far as the
 same was said. So a workflow that has not changed comes to exactly where it was.
 
-A call that is still being made, where its agent holds still (`hosts`), continues there if it is planned: its agent is
-asked for what comes of it.
+A call that is still being made, where its process holds still (`hosts`), continues there if it is planned. An agent is
+asked for what comes of it. The process of an embedded run gets the only shard of the new version.
 
 What happens is written down as a host would write it, and the journals of the new version are complete before its
 record counts, which one compare-and-set decides: whoever dies before that has changed nothing.
@@ -71,6 +71,7 @@ from solvent.runs.report import said_counts
 from solvent.runs.turns import Inbox
 from solvent.services.current_call import CallIdentity
 from solvent.store import Append, Record
+from solvent.store.leases import GIVEN_EPOCH, assign
 from solvent.values import codec
 from solvent.workflows.forms import forms_of
 from solvent.workflows.shards import are_together, divided
@@ -95,7 +96,7 @@ _BRANCH_BYTES = 4
 
 
 class Host(NamedTuple):
-    """An agent that has a shard of a run and holds still; and which process that is."""
+    """An agent that has a shard and holds still, or the process of an embedded run; and which process that is."""
 
     agent: str
     token: str
@@ -162,6 +163,10 @@ def _record_after(store: Store, record: RunRecord, workflow: Workflow) -> RunRec
     fresh = new_record(store, record.run, workflow, inputs_of(store, record), options=record.options)
     # A run that had ended has its time anew.
     since_created = 0.0 if record.has_ended else fresh.created - record.created
+    deadline = fresh.deadline and fresh.deadline - since_created
+    if record.options.deadline and not record.has_ended:
+        # It may have been given later.
+        deadline = record.deadline
     parts = _division(record, workflow, shards_of_version(store, record))
     where = {name: number for number, names in enumerate(parts) for name in names}
     return replace(
@@ -173,7 +178,7 @@ def _record_after(store: Store, record: RunRecord, workflow: Workflow) -> RunRec
         hindrance=fresh.hindrance,
         signals=fresh.signals,
         may_hear=fresh.may_hear,
-        deadline=fresh.deadline and fresh.deadline - since_created,
+        deadline=deadline,
         format=fresh.format,
         shards=len(parts),
         max_shards=max(record.max_shards, len(parts)),
@@ -800,6 +805,9 @@ class _Planner:
         old.is_used = True
         self._kept[old.label] += 1
         self._continued.add(call)
+        if not self._before.by_agents:
+            self._drafts[number].events += facts
+            return
         self._drafts[number].events += [*facts[:-1], replace(last, agent=host.agent)]
         one = (number, call.key, sum(isinstance(fact, CallStarted) for fact in facts))
         identity = CallIdentity(self._before.run, call.task, name, repeated=True, since=last.at)
@@ -855,10 +863,14 @@ class _Planner:
         new += sum(1 for task in names if task not in known)
         is_over = self._before.has_ended and bool(planned or self._before.why)
         is_unkept = any(one.is_begun and one.answer is not None and not one.is_used for one in self._old.values())
-        is_changed = self._after.digest != self._before.digest or is_over or is_unkept
+        # The process of an embedded run has the code of its services loaded, also of those that it has not called.
+        is_loaded = self._knows_code and bool(self._hosts) and not self._before.by_agents
+        is_changed = self._after.digest != self._before.digest or is_over or is_unkept or is_loaded
         kept, version, now = sum(self._kept.values()), self._after.version, time.time()
         journals = [one.events for one in self._drafts]
         journals[0].append(Resumed(version, now, kept, again, new, gone))
+        if self._hosts and not self._before.by_agents:
+            journals[0].insert(0, ShardTaken(self._hosts[0].agent, now, GIVEN_EPOCH))
         return Update(
             self._before, self._after, kept, again, new, gone, is_changed, journals, self._released, [*self._left()],
             self._asked,
@@ -880,6 +892,8 @@ def apply(store: Store, update: Update) -> RunRecord:
         records[end], begin = len(appends) - 1, end
     positions = store.append_all(appends)
     for number, journal in enumerate(update.journals):
+        if journal and isinstance(journal[0], ShardTaken):
+            assign(store, key_of(prefix, "lease", number), journal[0].agent)
         log, appends = journal_of(prefix, number), []
         for some in _records_of(journal, max_bytes):
             moved = [MessagesReceived(positions[records[one.position]]) if isinstance(one, MessagesReceived) else one
@@ -917,7 +931,12 @@ def _switch(store: Store, update: Update) -> RunRecord:
 
     def switched(record: RunRecord) -> RunRecord | None:
         was = before.prefix, before.state, before.updater
-        return after if (record.prefix, record.state, record.updater) == was else None
+        if (record.prefix, record.state, record.updater) != was:
+            return None
+        if record.deadline != before.deadline:
+            # It was given another one meanwhile.
+            return replace(after, options=record.options, deadline=record.deadline)
+        return after
 
     if change(store, before.run, switched) is None:
         said = f"another version of `{before.run}` came first, or it has ended since"

@@ -106,6 +106,7 @@ class Caller:
         # A pool that is passed in serves further runs after this one.
         self.processes = _open_processes(jobs) if processes is True else processes or None
         self._owns_processes = processes is True
+        self._former_processes: list[Processes] = []
         self._makers: dict[str, Maker] = {**_MAKERS, **makers}
         self._kept: dict[str, Any] = {}
         self._claim_queue = ClaimQueue()
@@ -198,6 +199,13 @@ class Caller:
         self._services, self._launches = {service.name: service for service in services}, {}
         self._starters = {name: self._make_starter(service) for name, service in self._services.items()}
 
+    def renew_processes(self) -> None:
+        """Call functions in other worker processes from now on, which import modules anew; calls that run go on."""
+        if self.processes is not None and self._owns_processes:
+            self._former_processes.append(self.processes)
+            self.processes.wind_down()
+            self.processes = _open_processes(self.processes.jobs)
+
     def attempt(  # noqa: PLR0917 -- what makes a call
         self,
         service: str,
@@ -277,7 +285,8 @@ class Caller:
         with self._quiet:
             self._quiet.wait_for(lambda: not self._live)
         if self.processes is not None and self._owns_processes:
-            self.processes.close(cancel=cancel)
+            for processes in (*self._former_processes, self.processes):
+                processes.close(cancel=cancel)
         for pool in self._pools:
             pool.close(cancel=cancel)
         for farewell in self._farewells:

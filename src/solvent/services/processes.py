@@ -341,6 +341,10 @@ class Processes:
         if self._thread is not threading.current_thread():
             self._thread_started().join()
 
+    def wind_down(self) -> None:
+        """End the workers after all calls that were made by now; `close` waits for that."""
+        self._tell("close", None)
+
     def _tell(self, what: str, about: Any) -> None:
         self._inbox.append((what, about))
         if not self._woken:

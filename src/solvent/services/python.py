@@ -28,7 +28,7 @@ from solvent.services.threads import report_fault
 from solvent.workflows.formats.python.import_guard import importing
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
     from types import ModuleType
 
     from solvent.services.call import Attempt
@@ -73,9 +73,15 @@ def _import_module(service: Service, name: str, folder: Path | None) -> ModuleTy
         # For good, not for this import only: the function may import its neighbours when it runs.
         sys.path.insert(0, str(folder.resolve()))
         importlib.invalidate_caches()
+    module = _imported(service, name, importlib.import_module)
+    _refuse_namesake(service, module, name, folder)
+    return module
+
+
+def _imported(service: Service, name: str, load: Callable[[str], ModuleType]) -> ModuleType:
     try:
         with importing():
-            module = importlib.import_module(name)
+            return load(name)
     except (SolventError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -86,8 +92,23 @@ def _import_module(service: Service, name: str, folder: Path | None) -> ModuleTy
         )
         problem.frames = user_frames(error)
         raise problem from error
-    _refuse_namesake(service, module, name, folder)
-    return module
+
+
+def import_changed(services: Iterable[Service], since: float) -> bool:
+    """Import the modules of services again whose files were changed after a time; return whether there were any.
+
+    Calls that run go on with the old code. Raise `WorkflowProblem` W171 for a module that cannot be imported.
+    """
+    changed: dict[str, Service] = {}
+    for one in services:
+        name = one.target.partition(":")[0]
+        file = getattr(sys.modules.get(name), "__file__", None)
+        is_named = one.kind == "python" and one.function is None
+        if is_named and file and Path(file).is_file() and Path(file).stat().st_mtime >= since:
+            changed[name] = one
+    for name, service in changed.items():
+        _imported(service, name, lambda known: importlib.reload(sys.modules[known]))
+    return bool(changed)
 
 
 def _refuse_namesake(service: Service, module: ModuleType, name: str, folder: Path | None) -> None:
@@ -216,4 +237,4 @@ async def _carry_out(attempt: Attempt, work: Work) -> None:
         report_fault()
 
 
-__all__ = ["Loop", "awaiting", "function_of", "is_asynchronous"]
+__all__ = ["Loop", "awaiting", "function_of", "import_changed", "is_asynchronous"]

@@ -42,6 +42,8 @@ TTL = 10.0
 MAX_TTL = 3600.0
 """No agent is waited for longer than that, whatever its heartbeat says."""
 HEARTBEATS_PER_TTL = 4
+GIVEN_EPOCH = 1
+"""The epoch in which an agent has a lease that it was given (`assign`)."""
 _MAX_DEPTH = 20
 """How deeply the value of a heartbeat may be nested."""
 
@@ -274,6 +276,12 @@ class Lease:
         return True
 
 
+def assign(store: Store, key: str, agent: str) -> None:
+    """Let an agent be the first holder of a lease; raise `Conflict` if it has had a holder."""
+    held = {"holder": check_name(agent), "epoch": GIVEN_EPOCH}
+    store.put(check_name(key), msgspec.msgpack.encode(held), expected=0)
+
+
 class _Held(msgspec.Struct):
     holder: str
     epoch: int
@@ -317,6 +325,7 @@ def _checked(ttl: float) -> float:
 
 __all__ = [
     "AGENTS",
+    "GIVEN_EPOCH",
     "HEARTBEATS_PER_TTL",
     "MAX_TTL",
     "TTL",
@@ -325,6 +334,7 @@ __all__ = [
     "Holder",
     "Lease",
     "Presumption",
+    "assign",
     "heartbeat_from_value",
     "holder_from_entry",
 ]

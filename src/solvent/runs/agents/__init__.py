@@ -3,8 +3,8 @@
 Reading order: `submission` and `workflows/shards` (how a workflow comes here, and is divided); `agent` (the loop),
 `hosted_run` (a run at one agent; each of its shards there is an `Execution`), `journal_writer` (journals first, then
 messages), `remote_calls` (calls at other agents); `shards` (what the store has of them), `placement` (who takes which),
-`membership`, `offers` and `refusals` (which agents can do what); `termination`; `adrift` and `store_outage` (the store
-does not answer), `pause` (an update). Around an agent: `launch`, `hosts`, `log`, `status`.
+`membership`, `offers` and `refusals` (which agents can do what); `termination`; `store_outage` (the store does not
+answer). Around an agent: `launch`, `hosts`, `log`, `status`.
 """
 
 from solvent.runs.agents.agent import Agent

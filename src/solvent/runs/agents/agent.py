@@ -17,8 +17,6 @@ from functools import partial
 from queue import Empty
 from typing import TYPE_CHECKING, Any, Self
 
-from msgspec.structs import replace
-
 from solvent.errors import AgentProblem, Conflict, RecordProblem, StoreError
 from solvent.hocl.process_settings import deep_stack, few_collections
 from solvent.runs.agents.hosted_run import HostedRun, number_of
@@ -42,7 +40,7 @@ from solvent.runs.registry import (
     announced,
     announced_record,
     calls_of,
-    change,
+    end_update,
     messages_of,
     prefix_from,
     run_at,
@@ -492,8 +490,9 @@ class Agent:
     def _is_held_still(self, hosted: HostedRun) -> bool:
         """Return whether somebody is about to update a run; one who has died is not."""
         updater = hosted.updater
-        if updater and self._shares.heartbeats.is_presumed_dead(updater):
-            change(self._store, hosted.run, lambda one: replace(one, updater="") if one.updater == updater else None)
+        is_dead = updater and self._shares.heartbeats.is_presumed_dead(updater)
+        # If the run was changed meanwhile, it is looked at first: that one may have been quicker.
+        if is_dead and end_update(self._store, hosted.run, updater) is not None:
             hosted.updater = ""
         return bool(hosted.updater)
 

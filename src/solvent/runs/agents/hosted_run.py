@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, StoreError
-from solvent.runs.agents.adrift import Adrift
+from solvent.runs.adrift import Adrift
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.remote_calls import RemoteCalls
 from solvent.runs.agents.shards import MOVED, Standing

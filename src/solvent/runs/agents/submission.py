@@ -12,9 +12,9 @@ from solvent.runs.agents.membership import SURE_PART_OF_TTL, has_a_part, marks_o
 from solvent.runs.agents.offers import ALONE, refuse_what_agents_cannot
 from solvent.runs.agents.shards import submit
 from solvent.runs.events import SignalReceived
-from solvent.runs.holders import ShardLease, agent_name
+from solvent.runs.holders import SeenDead, ShardLease, agent_name
 from solvent.runs.journal import read_journal
-from solvent.runs.recorded_run import SeenDead, refuse_to_continue
+from solvent.runs.recorded_run import refuse_to_continue
 from solvent.runs.registry import (
     NAME_RULE,
     change,

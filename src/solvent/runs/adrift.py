@@ -4,7 +4,8 @@ What the execution knew is thrown away, since nobody knows how much of it is in 
 again the agent takes the shard anew and is where its journal ends. If nobody else has had it meanwhile, a call that has
 no answer there, and is still out or was answered while that could not be kept, is not made again: it is adopted.
 
-The same happens while a run is updated. If it becomes another version, its calls go on for that one (`remote_calls`).
+The same happens while a run is updated. If it becomes another version, its calls go on for that one: an agent tells who
+has their shards (`remote_calls`), an embedded run goes on with them itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Adrift:
-    """What is left of an execution: its calls, by their names, and what has come of them; for one thread."""
+    """What is left of an execution: its calls, and what has come of them; for one thread.
+
+    Calls are known by the names by which their services know them, which stay the same when a run is updated.
+    """
 
     def __init__(self, execution: Execution, epoch: int) -> None:
         self.execution = execution
@@ -29,7 +33,7 @@ class Adrift:
         self._adopted = set[str]()
         self._answers: list[Answer | Again] = []
         for call, answer in execution.calls.unkept_calls():
-            self._calls[call.key] = call
+            self._calls[name_of(call)] = call
             if isinstance(answer, Again):
                 # That it is tried again may not have been noted; it is noted before it is done.
                 call.announced -= 1
@@ -44,25 +48,25 @@ class Adrift:
 
     def has(self, call: OpenCall) -> bool:
         """Whether a call is one of these."""
-        return self._calls.get(call.key) is call
+        return self._calls.get(name_of(call)) is call
 
     def came(self, answer: Answer | Again) -> None:
         """Take what has come of a call."""
         self._answers.append(answer)
 
-    def adopt(self, key: str) -> OpenCall | None:
+    def adopt(self, name: str) -> OpenCall | None:
         """Give a call to who goes on with it."""
-        self._adopted.add(key)
-        return self._calls.get(key)
+        self._adopted.add(name)
+        return self._calls.get(name)
 
     def again(self) -> None:
         """Begin anew: who was to go on with the calls could not."""
         self._adopted.clear()
 
     def inherited(self) -> dict[str, OpenCall]:
-        """Return the calls by the names by which their services know them, to a further version of the run."""
+        """Return the calls, to a further version of the run."""
         found, self._calls = self._calls, {}
-        return {call.identity.key: call for call in found.values() if call.identity is not None}
+        return found
 
     def answers(self) -> list[Answer | Again]:
         """Give what has come, to who goes on with the calls."""
@@ -71,11 +75,17 @@ class Adrift:
 
     def end(self) -> None:
         """End the calls that nobody has adopted."""
-        for key, call in reversed(self._calls.items()):
-            if key not in self._adopted:
+        for name, call in reversed(self._calls.items()):
+            if name not in self._adopted:
                 call.cancel()
                 self.execution.calls.end_room(call)
         self._calls.clear()
+
+
+def name_of(call: OpenCall) -> str:
+    """Return the name by which its service knows a call that has begun."""
+    assert call.identity is not None
+    return call.identity.key
 
 
 __all__ = ["Adrift"]
