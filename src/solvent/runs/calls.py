@@ -594,9 +594,8 @@ class Calls:
 
     def _draw(self, call: OpenCall, arguments: bytes, code: bytes) -> None:
         """Let a call have an answer of the version before, if one waits for it: its service is not asked."""
-        waiting = self._journal.pool.get((call.label, round_of(call.key, call.label), arguments, code))
-        if waiting:
-            answer = waiting.pop()
+        answer = self._journal.draw(call.key, (call.label, round_of(call.key, call.label), arguments, code))
+        if answer is not None:
             value = self._journal.value_of(answer)
             call.start = lambda **_: call.done(value, None, answer.attempts)
             call.remote = None

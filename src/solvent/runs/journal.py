@@ -25,6 +25,7 @@ from solvent.runs.events import (
     Event,
     MessagesReceived,
     ResourceChanged,
+    Resumed,
     ShardTaken,
     ShardWaits,
     SignalReceived,
@@ -51,8 +52,10 @@ Wait: TypeAlias = tuple[str, str, tuple[int, int]]
 """The path of a sub-workflow, a task in it, and which of its waits."""
 
 
-Pool: TypeAlias = "dict[tuple[str, str, bytes, bytes], list[CallAnswered]]"
-"""Answers by the label and the round of their calls, and by the digests of arguments and code."""
+PoolKey: TypeAlias = tuple[str, str, bytes, bytes]
+"""What makes calls equal: the task, the round, and the digests of arguments and code."""
+Pool: TypeAlias = "dict[PoolKey, list[CallAnswered]]"
+"""Answers by what makes their calls equal."""
 
 
 class Journal(Protocol):
@@ -133,6 +136,9 @@ class Journal(Protocol):
     def adapted(self, event: Adapted, /) -> None:
         """Note an adaptation, unless it is in the journal and follows again."""
 
+    def draw(self, call: str, key: PoolKey, /) -> CallAnswered | None:
+        """Return an answer of an earlier version for a call, and do not return it again; nothing if there is none."""
+
     def answered(
         self, call: str, attempts: int, value: bytes | Pieces, /, *, within: str = "", item: Item | None = None
     ) -> None:
@@ -187,6 +193,8 @@ class StoredJournal:
         self.run = log.split("/")[1] if log.startswith("runs/") else log
         self._version = version
         self._names: dict[str, str] = {}
+        # The versions of the answers that calls have drawn from the pool.
+        self._drawn: dict[str, int] = {}
         self.past = deque[events.AnyEvent]()
         self.last_inputs = 0
         self.starts = deque[tuple[int, str]]()
@@ -227,6 +235,8 @@ class StoredJournal:
         An agent that had it in the epochs `since`, and does not know how far it came, resumes if no other had it since.
         """
         last_at, epoch_before = 0, 0
+        # What makes calls equal, by their names; and the answers that they have had from the pool.
+        keys, drawn = dict[str, PoolKey](), list[PoolKey]()
         for position, event in read_journal(self.store, self.log):
             self._last = position
             self._count(event)
@@ -243,12 +253,22 @@ class StoredJournal:
                 self.limits[event.within, event.task, event.wait] = event.until
             elif isinstance(event, CallStarted) and event.attempt == 1:
                 self.starts.append((len(self.past), event.call))
+                if self.pool:
+                    keys[event.call] = pool_key(event)
+            elif isinstance(event, CallAnswered) and event.kept and epoch_before and event.call in keys:
+                drawn.append(keys[event.call])
+            elif isinstance(event, Resumed):
+                # What is before was written by who made this version.
+                drawn.clear()
             # Who notes a call, or takes an input, has said before what followed from the records before.
             if position != last_at and (is_fed or isinstance(event, CallStarted)):
                 last_at, self.last_inputs = position, 0
             if is_fed:
                 self.past.append(event)
                 self.last_inputs += 1
+        for key in drawn:
+            if waiting := self.pool.get(key):
+                waiting.pop()
         if not self.is_read_only:
             answered = {one.call for one in self.past if isinstance(one, CallAnswered | CallFailed)}
             self.starts = deque(one for one in self.starts if one[1] in answered)
@@ -377,15 +397,24 @@ class StoredJournal:
         else:
             self._adapted.remove(known)
 
+    def draw(self, call: str, key: PoolKey) -> CallAnswered | None:
+        """Return an answer of an earlier version for a call, and do not return it again; nothing if there is none."""
+        waiting = self.pool.get(key)
+        if not waiting:
+            return None
+        answer = waiting.pop()
+        self._drawn[call] = answer.kept
+        return answer
+
     def answered(
         self, call: str, attempts: int, value: bytes | Pieces, *, within: str = "", item: Item | None = None
     ) -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
-        now = time.time()
+        now, version = time.time(), self._drawn.pop(call, 0) if self._drawn else 0
         # What is noted together is one record, and that may be only so long.
         kept = keep(self.store, value, room=self._room - self._pending_bytes)
         self._pending_bytes += len(kept.data)
-        self.note(CallAnswered(call, now, attempts, kept, within=within, item=item))
+        self.note(CallAnswered(call, now, attempts, kept, kept=version, within=within, item=item))
 
     def changed(self, call: str, resource: str, start: int, data: bytes) -> None:
         """Note that a call has changed a part of a resource, which begins with the byte `start`."""
@@ -542,6 +571,9 @@ class MemoryJournal:
         """Note an adaptation."""
         self.adaptations.append(event)
 
+    def draw(self, _call: str, _key: PoolKey) -> None:
+        """Return nothing: there is none."""
+
     def answered(self, _call: str, _attempts: int, _value: bytes | Pieces, **_about: Any) -> None:
         """Keep nothing."""
 
@@ -588,15 +620,24 @@ def is_input(event: AnyEvent) -> bool:
     return isinstance(event, CallAnswered | MessagesReceived | SignalReceived | WaitEnded)
 
 
-def pool_from(store: Store, blob: str) -> Pool:
-    """Return the answers that the version before has left."""
-    found: Pool = {}
+def spare_from(store: Store, blob: str) -> list[tuple[CallStarted, CallAnswered]]:
+    """Return the answers that the version before has left, each with the beginning of its call."""
     noted = events.decode(store.get_blob(blob), store.get_blob)
-    for start, answer in zip(noted[::2], noted[1::2], strict=True):
-        if isinstance(start, CallStarted) and isinstance(answer, CallAnswered):
-            number = start.call[len(start.task) :].partition("#")[2]
-            found.setdefault((start.task, number, start.arguments, start.code), []).append(answer)
+    pairs = zip(noted[::2], noted[1::2], strict=True)
+    return [(one, two) for one, two in pairs if isinstance(one, CallStarted) and isinstance(two, CallAnswered)]
+
+
+def pool_from(store: Store, blob: str) -> Pool:
+    """Return the answers that the version before has left, by what makes calls equal."""
+    found: Pool = {}
+    for start, answer in spare_from(store, blob):
+        found.setdefault(pool_key(start), []).append(answer)
     return found
+
+
+def pool_key(start: CallStarted) -> PoolKey:
+    """Return what makes a call equal to others."""
+    return start.task, start.call[len(start.task) :].partition("#")[2], start.arguments, start.code
 
 
 def read_journal(store: Store, log: str) -> Iterator[tuple[int, AnyEvent]]:
@@ -616,4 +657,13 @@ def read_journal(store: Store, log: str) -> Iterator[tuple[int, AnyEvent]]:
         after = found[-1].position
 
 
-__all__ = ["MAX_READ", "Journal", "MemoryJournal", "StoredJournal", "pool_from", "read_journal"]
+__all__ = [
+    "MAX_READ",
+    "Journal",
+    "MemoryJournal",
+    "StoredJournal",
+    "pool_from",
+    "pool_key",
+    "read_journal",
+    "spare_from",
+]

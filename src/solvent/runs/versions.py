@@ -52,7 +52,7 @@ from solvent.runs.events import (
 )
 from solvent.runs.execution import Execution
 from solvent.runs.functions import FUNCTIONS
-from solvent.runs.journal import MAX_READ, MemoryJournal, is_input, name_in
+from solvent.runs.journal import MAX_READ, MemoryJournal, is_input, name_in, pool_key, spare_from
 from solvent.runs.messages import Mailbox, dealt
 from solvent.runs.registry import (
     calls_of,
@@ -281,6 +281,7 @@ class _OldCall:
         "facts",
         "is_begun",
         "is_out",
+        "is_spare",
         "is_used",
         "key",
         "number",
@@ -300,6 +301,8 @@ class _OldCall:
         self.answer: CallAnswered | CallFailed | None = None
         self.is_begun = False
         self.is_used = False
+        #: Whether it is of an earlier version, and the one before had no use for its answer.
+        self.is_spare = False
         #: Whether it is being made; and how many attempts were noted.
         self.is_out = False
         self.number = 0
@@ -373,6 +376,9 @@ class _Planner:
             for number, draft in enumerate(self._drafts)
         ]
         self._old: dict[str, _OldCall] = {}
+        # Answers that the version before had left over, and calls that had some of these, by shard.
+        self._spare: list[_OldCall] = []
+        self._drawn: dict[int, list[_OldCall]] = {}
         # Answers whose calls are not planned yet, and calls that are planned, by task and signature.
         self._pool: dict[_Scope, dict[_Signature, list[_OldCall]]] = {}
         self._index: dict[_Scope, dict[tuple[str, bytes], list[OpenCall]]] = {}
@@ -401,6 +407,7 @@ class _Planner:
                 shard.calls.fresh = []
                 shard.prepare(NoCaller())
                 self._settle(number)
+            self._spare_answers()
             for number, event in stream:
                 self._take(number, event)
             self._use_pool()
@@ -451,14 +458,23 @@ class _Planner:
             case CallFailed(call, task, is_last=False, within=within):
                 self._old.setdefault(call, _OldCall(call, task, within, number)).facts.append(event)
             case CallAnswered(call, within=within):
-                self._old.setdefault(call, _OldCall(call, "", within, number)).answer = event
+                old = self._old.setdefault(call, _OldCall(call, "", within, number))
+                old.answer = event
+                if event.kept and number in self._drawn:
+                    self._drawn[number].append(old)
             case CallFailed(call, task, within=within):
                 self._old.setdefault(call, _OldCall(call, task, within, number)).answer = event
             case CallLost(call) if call in self._old:
                 self._old[call].is_out = False
-            case ShardTaken(resumed=False):
+            case ShardTaken(resumed=is_resumed):
+                self._drawn.setdefault(number, [])
+                if is_resumed:
+                    return
                 for old in self._old.values():
                     old.is_out &= old.shard != number or bool(old.agent)
+            case Resumed():
+                # What is before was written by who made this version.
+                self._drawn[number] = []
             case _:
                 pass
 
@@ -511,6 +527,25 @@ class _Planner:
     def _key_of(self, old: _OldCall) -> str:
         """Return the name of a call at its own position."""
         return self._moved[old.within] + old.key[len(old.within) :]
+
+    def _spare_answers(self) -> None:
+        """Let answers that the version before had left over, and that no call of it had, wait once more."""
+        starts = (old.start for some in self._drawn.values() for old in some)
+        drawn = Counter(pool_key(start) for start in starts if start is not None)
+        for start, answer in spare_from(self._store, self._before.pool) if self._before.pool else ():
+            if drawn[pool_key(start)]:
+                drawn[pool_key(start)] -= 1
+                continue
+            old = _OldCall(start.call, start.task, "", 0)
+            old.facts, old.answer, old.is_spare = [start], answer, True
+            self._spare.append(old)
+            sign = self._sign_of(old)
+            if sign is not None and self._shard_of(old) is not None:
+                self._pool.setdefault(("", old.task), {}).setdefault(sign, []).append(old)
+        for number, shard in enumerate(self._shards):
+            for call in shard.calls.plans:
+                if (call.instance.within, call.task) in self._pool:
+                    self._draw(number, call)
 
     # --- Sub-workflows.
 
@@ -630,7 +665,7 @@ class _Planner:
         """Let a call have the answer of an old one."""
         assert old.answer is not None
         old.is_used = True
-        if old.is_begun:
+        if old.is_begun or old.is_spare:
             self._kept[old.label] += 1
         events_, within = self._drafts[number].events, call.instance.within
         if old.opened is None:
@@ -831,14 +866,14 @@ class _Planner:
             ]
 
     def _left(self) -> Iterator[Event]:
-        """Yield the beginnings and answers that wait for calls which may come when the run goes on."""
-        for found in self._pool.values():
-            for waiting in found.values():
-                for old in waiting:
-                    start = old.start
-                    if not old.within and start is not None and isinstance(old.answer, CallAnswered):
-                        yield start
-                        yield old.answer
+        """Yield the beginnings and answers of calls that may come again, in this version or in one after it."""
+        for old in (*self._spare, *self._old.values()):
+            start, answer = old.start, old.answer
+            if old.is_used or old.within or old.task in self._reopened or start is None or start.opens:
+                continue
+            if isinstance(answer, CallAnswered) and start.arguments and start.code:
+                yield replace(start, name=self._name_of(old))
+                yield replace(answer, kept=answer.kept or self._before.version)
 
     def _update(self) -> Update:
         before = Counter(one.label for one in self._old.values() if one.is_begun)
@@ -851,7 +886,7 @@ class _Planner:
         was_complete = self._before.state in ("done", "failed")
         again = new = gone = 0
         for task, many in before.items():
-            unkept = many - self._kept[task]
+            unkept = max(0, many - self._kept[task])
             if roots[task] not in names:
                 gone += many
             elif planned[task] or self._kept[task]:

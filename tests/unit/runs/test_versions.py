@@ -127,6 +127,77 @@ def test_an_unchanged_workflow_keeps_every_answer_wherever_it_is_cut(
     assert disagreements(scenario, report, [one for one in before if before.keys[id(one)] in answered] + after) == []
 
 
+@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(scenarios(with_late=True), st.floats(0, 1), st.integers(1, 2))
+def test_answers_that_a_version_has_no_use_for_are_kept_for_those_after_it(
+    tmp_path: Path, scenario: Scenario, share: float, times: int
+) -> None:
+    """Whoever goes back to the workflow that it was makes no call again that had succeeded."""
+    note(describe(scenario))
+    before, after = Calls(), Calls()
+    with open_store(str(tmp_path / f"whole{next(_COUNT)}.db"), is_durable=False) as whole:
+        run(whole, scenario.workflow(before))
+        with cut(whole, tmp_path, existing(whole, "r1"), share) as store:
+            record = existing(store, "r1")
+            noted = [event for _, event in JournalReader(store, record.prefix).news()]
+            begun = {one.call for one in noted if isinstance(one, CallStarted)}
+            answered = {one.call for one in noted if isinstance(one, CallAnswered)} & begun
+            whole_workflow = scenario.workflow(after)
+            for _ in range(times):
+                assert updated(store, replace(whole_workflow, **OTHER)).kept == 0
+            kept = updated(store, whole_workflow).kept
+            if all(fate.kind == "answers" for fate in scenario.fates.values()):
+                # What rests on a call that has failed is not planned before this has failed again.
+                assert kept == len(answered)
+            go_on(store, whole_workflow)
+    assert answered.isdisjoint(after.keys.values())
+
+
+OTHER: dict[str, Any] = {
+    "tasks": (Task("quite-another", "nothing"),),
+    "services": (Service("nothing", function=list),),
+    "alternatives": (),
+    "patterns": {},
+}
+
+
+def test_an_answer_of_an_earlier_version_is_used_once(tmp_path: Path) -> None:
+    """Of two calls that are equal to one of before, one is made, wherever the run is cut in between."""
+    calls = Calls()
+
+    def double(number: int) -> int:
+        calls.append(("double", [number]))
+        return 2 * number
+
+    def doubled(numbers: list[int], *first: Task) -> Workflow:
+        many = Task("many", "double", (Value(numbers),), each=Each("dot", (0,)), after=tuple(one.name for one in first))
+        return Workflow(
+            "doubled", (*first, many), (Service("double", function=double), Service("first", function=list))
+        )
+
+    before, after = doubled([5]), doubled([5, 5], Task("first", "first"))
+    with open_store(str(tmp_path / "whole.db"), is_durable=False) as whole:
+        run(whole, before)
+        updated(whole, after)
+        record = existing(whole, "r1")
+        calls.clear()
+        assert go_on(whole, after).results == {"many": [10, 10]}
+        assert len(calls) == 1
+        written = len(whole.read("", 0, 10**6))
+        for share in (number / written for number in range(written + 1)):
+            with cut(whole, tmp_path, record, share) as store:
+                store.put_blob(whole.get_blob(record.pool))
+                for key, entry in whole.keys(key_of(record.prefix, "lease/")).items():
+                    store.put(key, entry.value)
+                noted = [event for _, event in JournalReader(store, record.prefix).news()]
+                answers = {one.call: one.kept for one in noted if isinstance(one, CallAnswered)}
+                is_made = 0 in (kept for call, kept in answers.items() if call != "first")
+                calls.clear()
+                assert plan_update(store, record, after).kept == bool(answers) * 2 + is_made
+                assert go_on(store, after).results == {"many": [10, 10]}
+                assert len(calls) == (not is_made)
+
+
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9, 1.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_by_agents_too_an_unchanged_workflow_keeps_every_answer(tmp_path: Path, seed: int, share: float) -> None:
