@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import solvent
+from solvent import signal_value, workflow
 from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.closed_shards import report_of
 from solvent.runs.continuation import held_still, next_version
 from solvent.runs.recorded_run import new_run, resume
-from solvent.runs.registry import existing, journal_of
+from solvent.runs.registry import existing, journal_of, messages_of
 from solvent.runs.versions import apply, plan_update, tasks_from
 from solvent.services.current_call import call, cancelled
 from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
@@ -175,6 +177,39 @@ def test_a_run_that_is_held_still_stops_after_the_decision(store: Store, gate: G
     report = again.execute(again.embed(after if is_decided else before, None))
     assert report.results == ({"more": 13} if is_decided else {"last": 10})
     assert len(gate.begun) == 3
+
+
+@workflow
+def approval() -> Any:
+    """Wait for people."""
+    return signal_value("approved")
+
+
+@workflow(deadline="2h")
+def changed_approval() -> Any:
+    """Wait for people, not for long."""
+    return signal_value("approved")
+
+
+@pytest.mark.parametrize("agents", [None, 1])
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_a_signal_that_is_sent_during_an_update_is_heard(store: Store, agents: int | None, *, is_decided: bool) -> None:
+    """Who updates the run has read the messages by then; the sender waits until it is known which version counts."""
+    run = solvent.submit(approval, store=store.url, agents=agents, name=f"hears-{agents}-{is_decided}")
+    with run:
+        until(lambda: run.state == "waiting")
+        with held_still(store, existing(store, run.name)) as (record, hosts):
+            update = plan_update(store, record, changed_approval.definition(), hosts=hosts)
+            said = messages_of(record.prefix)
+            before = store.last(said)
+            sender = threading.Thread(target=run.signal, args=("approved", 5))
+            sender.start()
+            until(lambda: store.last(said) > before)
+            if is_decided:
+                apply(store, update)
+        sender.join(100)
+        assert run.wait(100).value == 5
+        assert existing(store, run.name).version == 1 + is_decided
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine.index import Store as Settled
 from solvent.errors import Misuse, RecordProblem, nearest
 from solvent.lang.molecule import Symbol
+from solvent.runs.holders import Updaters
 from solvent.runs.journal import MAX_READ
 from solvent.runs.kept import keep
 from solvent.runs.messages import Message, SentSignal, addressed, dealt, read
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _SIGNAL, _GATE, _ARMED, _EVERY, _RUNS, _FROM, _ELAPSED = map(
     Symbol, ("SIGNAL", "GATE", "ARMED", "EVERY", "RUNS", "FROM", "ELAPSED")
 )
+LOOK_SECONDS = 0.02
 _OUTSIDE = -1
 """The sender of a message that no shard has sent."""
 
@@ -168,10 +170,22 @@ def send_signal(store: Store, run: str, name: str, value: Any = None, *, id: str
         shards = _listening(store, record, name)
         store.append(messages_of(record.prefix), b"".join(addressed(shard, message) for shard in shards))
         # Its last task may have ended meanwhile, or another version of it may count.
-        before, record = record, existing(store, run)
+        before, record = record, _decided(store, run)
         _refuse_ended(record, name)
         if record.prefix == before.prefix:
             return sent.id
+        check_signal(record.workflow, _known(store, record, name), name, value)
+
+
+def _decided(store: Store, run: str) -> RunRecord:
+    """Return the record of a run when nobody is about to update it: who does may have read the messages before."""
+    updaters = Updaters(store)
+    while True:
+        record = existing(store, run)
+        if not record.updater or record.has_ended:
+            return record
+        if updaters.is_updating(record):
+            time.sleep(LOOK_SECONDS)
 
 
 def _refuse_ended(record: RunRecord, name: str) -> None:
