@@ -11,7 +11,7 @@ from solvent.workflows.model import Control, Signalled, Task, Value
 from tests.browser.chromium import browser, looking
 from tests.browser.commands import run_of_weather, serving
 from tests.unit.runs.agents.flows import AgentsHere, store_at, workflow
-from tests.unit.web.flows import going
+from tests.unit.web.flows import continued, going, recorded
 from tests.unit.web.page_server import served
 from tests.unit.web.records import wide_workflow, write_run
 
@@ -74,6 +74,18 @@ def test_several_viewers_see_the_same_and_one_that_was_cut_off_catches_up(chromi
             other.page.context.set_offline(offline=False)
             other.wait(box("last", "done"))
             other.problems.clear()  # That there was no network is said on the console.
+
+
+def test_a_viewer_sees_the_version_that_counts(chromium: Browser, tmp_path: Path) -> None:
+    """The page of a run that is continued with a further task shows that task by itself."""
+    recorded(tmp_path)
+    with served(tmp_path / "store.db") as client, looking(chromium, str(client.base_url)) as seen:
+        seen.go("#/run/healing-1/graph/last")
+        seen.wait(box("last", "done"))
+        continued(tmp_path, "more")
+        seen.wait(box("more", "waiting"))
+        seen.wait(box("last", "done"))
+        assert seen.page.url.endswith("#/run/healing-1/graph/last")
 
 
 def test_the_page_is_used_by_keys_alone(chromium: Browser, tmp_path: Path) -> None:

@@ -42,11 +42,12 @@ def test_a_run_is_updated_while_it_goes_on(tmp_path: Path) -> None:
         until(lambda: "wait" in calls(tmp_path), agent.said())
         unknown = solvent("update", "r", "--from", "gaet", *STORE, cwd=tmp_path)
         assert (unknown.code, "gate" in unknown.err) == (2, True)
-        update = solvent("update", "r", "longer.yaml", *STORE, cwd=tmp_path)
-        assert (update.code, update.out) == (0, "r continues as version 2: 2 kept, 0 run again, 1 new, 0 gone\n")
-        (tmp_path / "open").touch()
-        done = solvent("resume", "r", *STORE, cwd=tmp_path)
-    assert (done.code, done.out) == (0, "more: 14\n")
+        with Command("resume", "r", *STORE, cwd=tmp_path) as watcher:
+            update = solvent("update", "r", "longer.yaml", *STORE, cwd=tmp_path)
+            assert (update.code, update.out) == (0, "r continues as version 2: 2 kept, 0 run again, 1 new, 0 gone\n")
+            (tmp_path / "open").touch()
+            assert watcher.process.wait(200) == 0
+            assert "more: 14\n" in watcher.said()
     assert calls(tmp_path) == ["fetch", "wait", "add", "add"]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +16,10 @@ from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.shards import submit
 from solvent.runs.closed_shards import report_of
 from solvent.runs.continuation import held_still, next_version
+from solvent.runs.projection import CallChanged, TaskChanged
 from solvent.runs.recorded_run import new_run, resume
 from solvent.runs.registry import existing, journal_of, messages_of
+from solvent.runs.run_handle import Run
 from solvent.runs.versions import apply, plan_update, tasks_from
 from solvent.services.current_call import call, cancelled
 from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
@@ -25,6 +29,7 @@ from tests.unit.runs.agents.test_both_forms import mixed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from solvent.runs.projection import Change
     from solvent.runs.report import Report
     from solvent.store import Store
 
@@ -177,6 +182,46 @@ def test_a_run_that_is_held_still_stops_after_the_decision(store: Store, gate: G
     report = again.execute(again.embed(after if is_decided else before, None))
     assert report.results == ({"more": 13} if is_decided else {"last": 10})
     assert len(gate.begun) == 3
+
+
+@pytest.mark.parametrize("by_agents", [False, True])
+def test_whoever_follows_a_run_follows_its_versions(store: Store, gate: Gate, *, by_agents: bool) -> None:
+    """What happens is told once, in whichever version, and the follower sees the end of the last one."""
+    run, more = f"followed-{by_agents}", Task("more", "add", (Result("many"), Result("last")))
+    before, after = gated([1, 2]), gated([1, 2], more)
+    changes: list[Change] = []
+    with executed(store, run, before, by_agents=by_agents):
+        until(lambda: len(gate.begun) == 3)
+        follower = threading.Thread(target=lambda: changes.extend(Run(store, run).events(100)))
+        follower.start()
+        next_version(store, existing(store, run), after)
+        next_version(store, existing(store, run), after, since="last")
+        gate.is_open.set()
+        follower.join(100)
+    calls = Counter((one.call.call, one.what) for one in changes if isinstance(one, CallChanged))
+    expected = {(call, what) for call in ("many[0]", "many[1]", "one", "last", "more") for what in ("called", "done")}
+    assert calls == Counter(expected)
+    states = {one.task: one.state for one in changes if isinstance(one, TaskChanged)}
+    assert states == dict.fromkeys(("many", "one", "last", "more"), "done")
+    assert changes[-1][1:] == ("done", "")
+
+
+@contextmanager
+def executed(store: Store, run: str, flow: Workflow, *, by_agents: bool) -> Iterator[None]:
+    """Execute a workflow, by agents or in one process, until the context ends."""
+    if by_agents:
+        submit(store, run, flow, None, max_shards=2)
+        with AgentsHere(store, offers_of([flow]), many=2, jobs=3):
+            yield
+        return
+    held = new_run(store, flow)
+    held.name(run)
+    embedded = held.embed(flow, None, jobs=8)
+    held.open()
+    thread = threading.Thread(target=held.execute, args=(embedded,))
+    thread.start()
+    yield
+    thread.join(100)
 
 
 @workflow

@@ -41,12 +41,18 @@ def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[
     workflow = workflow_of(store, record)
     view = view_for(workflow, options, run=run)
     trouble, absence = _Trouble(store, record, workflow, is_for_agents=not launched), _Absence()
+    follower = Follower(store, record, workflow)
     watched = Run(store, run, agents=LocalAgents(store, record, workflow, launched))
     try:
         with Watch() as watch, view:
-            for turn in watched.turns(Follower(store, record, workflow), watch.should_stop):
+            for turn in watched.turns(follower, watch.should_stop):
                 for event in filter(None, map(event_of, turn.changes)):
                     view.take(event)
+                if follower.record.prefix != record.prefix:
+                    record = follower.record
+                    workflow = workflow_of(store, record)
+                    view.go_on(record, workflow, filter(None, map(event_of, follower.kept)))
+                    trouble = _Trouble(store, record, workflow, is_for_agents=not launched)
                 absence.look(turn.outage, view)
                 if turn.outage is None and not turn.is_over:
                     trouble.look(view, is_new=bool(turn.changes))

@@ -16,7 +16,7 @@ from solvent.cli.task_states import MARKS, STYLES, TaskStates
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from solvent.cli.log import Log
     from solvent.runs.registry import RunRecord
@@ -56,9 +56,11 @@ class View:
         """Take an event of the run."""
         self.tasks.take(event)
 
-    def go_on(self, record: RunRecord, workflow: Workflow) -> None:
-        """Show another version of the run from now on."""
+    def go_on(self, record: RunRecord, workflow: Workflow, kept: Iterable[TaskEvent] = ()) -> None:
+        """Show another version of the run from now on, in which something was kept."""
         self.tasks = TaskStates(workflow)
+        for event in kept:
+            self.tasks.take(event)
         self.width = max(self.width, min(_MAX_NAME, max((len(task.name) for task in workflow.tasks), default=0)))
         self.tell(f"{record.run} continues as version {record.version}")
 

@@ -615,13 +615,41 @@ class Follower:
     """
 
     def __init__(self, store: Store, record: RunRecord, workflow: Workflow | None = None) -> None:
+        self.record = record
         self.view = RunView(task_names(store, record), record.created, workflow)
+        #: What happened before this version and was kept, if it was turned to.
+        self.kept: list[Change] = []
+        self._store = store
         self._reader = JournalReader(store, record.prefix)
+        self._fresh: list[Change] = []
 
     def news(self) -> Iterator[Change]:
         """Yield what has happened since the last time."""
+        fresh, self._fresh = self._fresh, []
+        yield from fresh
         for shard, event in self._reader.news():
             yield from self.view.take(shard, event)
+
+    def turn_to(self, record: RunRecord, workflow: Workflow | None = None) -> None:
+        """Follow another version of the run from now on, with a view of its own; `news` yields what is not kept.
+
+        Call it when `news` has yielded all of the version before: that was told.
+        """
+        other, told = Follower(self._store, record, workflow), dict(self.view.states)
+        # Who made the version has written what is kept; the process that has a shard begins with `ShardTaken`.
+        is_kept = dict.fromkeys(range(record.shards), True)
+        for shard, event in other._reader.news():
+            changes = other.view.take(shard, event)
+            if isinstance(event, Resumed) or (shard and isinstance(event, ShardTaken)):
+                is_kept[shard] = False
+            elif is_kept.get(shard):
+                other.kept += changes
+                continue
+            other._fresh += changes
+        told |= {one.task: one.state for one in other._fresh if isinstance(one, TaskChanged)}
+        other._fresh += (TaskChanged(name, one) for name, one in other.view.states.items() if told.get(name) != one)
+        self.record, self.view, self.kept = record, other.view, other.kept
+        self._reader, self._fresh = other._reader, other._fresh
 
 
 class JournalReader:

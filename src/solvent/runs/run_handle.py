@@ -272,7 +272,7 @@ class Run:
         return succeeded(report) if check else report
 
     def events(self, timeout: float | None = None) -> Iterator[Change]:
-        """Yield what happens, from the beginning of the run to its end, as it happens.
+        """Yield what happens, from the beginning of the run to its end, as it happens, also if it is updated meanwhile.
 
         Each is one of the classes in `solvent.runs.projection`: `CallChanged` (`call`, `what`, `at`, `text`),
         `TaskChanged` (`task`, `state`), `Adaptation`, `Signal`, `Taken`, `Stuck`, and in the end `Over` (`state`).
@@ -418,14 +418,20 @@ class Run:
             yield from follower.view.end(record)
 
     def turns(self, follower: Follower, should_stop: Callable[[], bool]) -> Iterator[Turn]:
-        """Yield what has happened since the last time, as `_changes` does: its end is in the record."""
+        """Yield what has happened since the last time, as `_changes` does: its end is in the record.
+
+        The follower turns to further versions of the run when they count.
+        """
         with self._store.watch([f"runs/{self.name}/", FINISHED]) as watch:
             while not should_stop():
                 turn = Turn([])
                 try:
                     record = self._record()
-                    turn.is_over = record.has_ended or self._is_left(record)
+                    is_next = record.prefix != follower.record.prefix
+                    turn.is_over = not is_next and (record.has_ended or self._is_left(record))
                     turn.changes += follower.news()
+                    if is_next:
+                        follower.turn_to(record, self._workflow(record))
                     if self._agents is not None and not turn.is_over:
                         turn.successor = self._agents.look()
                 except StoreError as error:

@@ -204,7 +204,7 @@ class Channel:
 
 
 class Channels:
-    """The channels of a site: one for the list of runs (no name), one for each run that is being viewed."""
+    """The channels of a site: one for the list of runs (no name), one for each version of a run that is viewed."""
 
     def __init__(self, site: Site) -> None:
         self._site = site

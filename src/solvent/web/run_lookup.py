@@ -21,7 +21,7 @@ _MAX_KEPT = 16
 
 
 class FoundRun(msgspec.Struct, frozen=True):
-    """The facts of a run that do not change while it goes on."""
+    """The facts of a run that do not change while a version of it goes on."""
 
     record: RunRecord
     """As it was when the run was found: how the run stands may have changed since."""

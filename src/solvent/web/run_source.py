@@ -138,7 +138,7 @@ def _about(value: bytes) -> dict[str, Any]:
 
 
 class RunSource:
-    """One run, as a channel follows it (`channel.Source`)."""
+    """One version of a run, as a channel follows it (`channel.Source`)."""
 
     pause_seconds = 0.04
 
@@ -155,6 +155,7 @@ class RunSource:
         self._waits: list[list[str]] = []
         self._agents = Agents(store, found) if found.record.by_agents else None
         self._seen: Message | None = None
+        self._is_superseded = False
 
     def look(self) -> list[Message]:
         """Read the new events and the state of the run, and return what has changed."""
@@ -181,13 +182,22 @@ class RunSource:
         if told and told != self._last_state:
             self._last_state = told
             messages.append(told)
-        return messages
+        return messages + self._successor()
+
+    def _successor(self) -> list[Message]:
+        """Return, once, that another version of the run counts by now: viewers ask for that one."""
+        record = None if self._is_superseded else record_of(self._store, self.found.run)
+        if record is None or record.state == "pruned" or record.prefix == self.found.record.prefix:
+            return []
+        self._is_superseded = True
+        return [{"e": "version", "version": record.version}]
 
     def snapshot(self) -> Message:
         """Return all that is known."""
         view = self.view
         seen = {} if self._seen is None else {"agents": self._seen}
         return {
+            "version": self.found.record.version,
             # Those of the workflow first, and then those inside sub-workflows, as they were opened.
             "inner": list(self._numbers)[len(view.tasks) :],
             "states": [view.states[name] for name in self._numbers],

@@ -67,7 +67,8 @@ def routes(site: Site) -> list[Route]:
                 raise RecordProblem("R401", f"there is no run `{one.run}` any more")
             return RunSource(store, one)
 
-        return channels.stream(one.run, make, request)
+        # Each version of a run has a channel: it may have other tasks.
+        return channels.stream(one.record.prefix, make, request)
 
     def graph(request: Request) -> Response:
         one, query = found(request), request.query_params
@@ -110,7 +111,7 @@ def routes(site: Site) -> list[Route]:
 
 
 def _about(found: FoundRun) -> dict[str, Any]:
-    """Return what does not change while a run goes on."""
+    """Return what does not change while a version of a run goes on."""
     workflow = found.workflow
     service_of = {} if workflow is None else {task.name: task.service for task in workflow.tasks}
     tasks: list[dict[str, Any]] = [{"name": name, "service": service_of.get(name, "")} for name in found.tasks]
@@ -122,6 +123,7 @@ def _about(found: FoundRun) -> dict[str, Any]:
                 tasks[number_of[name]]["shard"] = shard
     return {
         "run": found.run,
+        "version": record.version,
         "workflow": record.workflow,
         "created": record.created,
         "agents": record.by_agents,

@@ -6,8 +6,12 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from solvent.runs.embedded import EmbeddedRun
 from solvent.runs.recorded_run import new_run
+from solvent.runs.registry import existing
+from solvent.runs.versions import apply, plan_update
 from solvent.store import open_store
 from solvent.workflows.model import Alternative, Input, Policy, Result, Service, Task, Value, Workflow
 
@@ -70,6 +74,14 @@ def around(inner: Workflow) -> Workflow:
     return Workflow("outer", (task,), (Service("inner", "workflow", function=inner),), inputs={"n": 1})
 
 
+def continued(folder: Path, task: str, name: str = "healing-1") -> None:
+    """Let a run that has ended have another version, with a further task; nobody executes it."""
+    before = healing(Gate())
+    after = replace(before, tasks=(*before.tasks, Task(task, "add", (Value([1]), Value(2)))))
+    with open_store(str(folder / "store.db"), is_durable=False) as store:
+        apply(store, plan_update(store, existing(store, name), after))
+
+
 @contextmanager
 def going(
     folder: Path, name: str = "healing-1", gate: Gate | None = None, workflow: Workflow | None = None
@@ -100,4 +112,4 @@ def recorded(folder: Path, name: str = "healing-1") -> None:
         pass
 
 
-__all__ = ["Gate", "going", "healing", "recorded"]
+__all__ = ["Gate", "continued", "going", "healing", "recorded"]

@@ -9,7 +9,7 @@ import pytest
 from solvent.runs.registry import end
 from solvent.store import open_store
 from tests.live.store_backends import HAS_SERVERS
-from tests.unit.web.flows import Gate, around, going, healing, recorded
+from tests.unit.web.flows import Gate, around, continued, going, healing, recorded
 from tests.unit.web.page_server import served
 from tests.unit.web.records import wide_workflow, write_run
 from tests.unit.web.streams import listening, told
@@ -60,6 +60,21 @@ def test_the_newest_run_is_first(tmp_path: Path) -> None:
         recorded(tmp_path, name)
     with served(tmp_path / "store.db") as client, listening(client, "/api/events") as events:
         assert [row["run"] for row in next(events).data["rows"]] == ["three", "two", "one"]
+
+
+def test_viewers_hear_that_another_version_of_a_run_counts(tmp_path: Path) -> None:
+    """They ask for it anew: it may have other tasks; what was kept is there at once."""
+    recorded(tmp_path)
+    place = "/api/runs/healing-1"
+    with served(tmp_path / "store.db") as client, listening(client, f"{place}/events") as events:
+        assert next(events).data["version"] == client.get(place).json()["version"] == 1
+        continued(tmp_path, "more")
+        assert next(told(events, "version"))["version"] == 2
+        about = client.get(place).json()
+        assert (about["version"], [task["name"] for task in about["tasks"]]) == (2, [*TASKS, "more"])
+        with listening(client, f"{place}/events") as later:
+            known = next(later).data
+    assert (known["version"], known["states"]) == (2, ["done", "replaced", "done", "done", "done", "waiting"])
 
 
 def test_a_run_is_followed_to_its_end(tmp_path: Path) -> None:

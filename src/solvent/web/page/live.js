@@ -35,6 +35,8 @@ export function follow(name) {
     /** Grows with every change; `touched` has the numbers of tasks that changed since listeners were told. */
     version: 0,
     touched: new Set(),
+    /** Called when another version of the run counts, which may have other tasks. */
+    renew() {},
     on(listener) { listeners.add(listener); return () => listeners.delete(listener); },
     /** Be told of each message by itself, as it comes; what was before is not told. */
     hear(listener) { heard.add(listener); return () => heard.delete(listener); },
@@ -99,6 +101,7 @@ export function follow(name) {
     waits(message) { run.waits = message.waits; },
     agents(message) { run.agents = message; },
     run(message) { run.told = message; run.state = message.state; },
+    version() { run.renew(); },
   };
 
   function takeAll(all) {
@@ -119,7 +122,12 @@ export function follow(name) {
     run.byName = new Map(run.tasks.map((task) => [task.name, task]));
     return new Promise((resolve, reject) => {
       stop = listen(`${place}/events`, {
-        all(all) { takeAll(all); resolve(run); changed(); },
+        all(all) {
+          if (all.version !== run.about.version) { run.renew(); return; }
+          takeAll(all);
+          resolve(run);
+          changed();
+        },
         news(messages) {
           for (const message of messages) {
             takes[message.e]?.(message);

@@ -3,7 +3,8 @@
 // A view is a module with `show(root, words, page)`, which fills `root` and gives what ends it: a function, or
 // `{end, move}`; `move(words)` hears of another address of the same view, and gives true where it has gone there.
 // `words` are the parts of the address behind the view's name: `#/run/pipeline-7k3q/timeline` shows the view `run` with
-// ["pipeline-7k3q", "timeline"]. `page` has `about` (what the server says of itself), `title(text)` and `go(...words)`.
+// ["pipeline-7k3q", "timeline"]. `page` has `about` (what the server says of itself), `title(text)`, `go(...words)`
+// and `again()`, which shows the view anew.
 // Keys of a view are set by `viewKeys` of keys.js, its sheet by `sheet` of dom.js.
 // What is about one run is a tab of its page: see tabs.js.
 import { address, fill, make } from "./dom.js";
@@ -29,6 +30,10 @@ const page = {
   },
   go(...words) {
     location.hash = address(words);
+  },
+  again() {
+    leave();
+    show();
   },
 };
 

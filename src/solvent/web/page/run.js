@@ -13,6 +13,7 @@ export function show(root, [name, ...words], page) {
   sheet("runs.css");
   sheet("run.css");
   const run = follow(name);
+  run.renew = page.again;
   const state = make("span", { class: "state", hidden: true });
   const counts = make("span", { class: "counts num" });
   const times = make("span", { class: "soft num" });
