@@ -47,7 +47,6 @@ IN_PLACE = "Solvent: data alone, in place"
 REDIS = "Redis: lock, GET, SET"
 SOCKET = "bare socket"
 FETCH = "Solvent: a fetch"
-CHECKED = "Solvent: with checksums"
 FIRST = "Solvent: the first, which makes the memory"
 
 Found = dict[str, dict[int, list[float]]]
@@ -97,7 +96,7 @@ def measure(sizes: list[int], cycles: int, rounds: int, *, has_redis: bool) -> F
                 socket = stack.enter_context(closing(Socket(length)))
                 fetch = stack.enter_context(closing(Fetching(length))).run
                 found.setdefault(FIRST, {}).setdefault(size, []).append(fetch())
-                turns = {SOCKET: socket.run, FETCH: fetch, CHECKED: lambda run=fetch: run(has_checksum=True)}
+                turns = {SOCKET: socket.run, FETCH: fetch}
                 take_turns(found, size, 20 if is_small else 3, turns)
     return found
 
@@ -126,7 +125,7 @@ def show(times: dict[str, dict[int, float]], wanted: dict[str, tuple[float, floa
     console = console_for_output()
     for title, unit, base, ways in (
         ("One hand-over on one host, microseconds", 1e6, BARE, (BARE, BAREST, IN_PLACE, KEPT, SPACE, REDIS)),
-        ("One transfer over TCP, milliseconds", 1e3, SOCKET, (SOCKET, FETCH, CHECKED, FIRST)),
+        ("One transfer over TCP, milliseconds", 1e3, SOCKET, (SOCKET, FETCH, FIRST)),
     ):
         table = Table(title=title, title_justify="left")
         table.add_column("")

@@ -18,7 +18,7 @@ import msgspec
 
 import solvent
 from bench.protocols.live import Redis
-from solvent.handover.data import Options, Store, Where
+from solvent.handover.data import Store, Where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -353,12 +353,12 @@ class Fetching:
         os.close(self.tell)
         self.store = Store(RUN, folder=Path(self.folder.name, "here"))
 
-    def run(self, *, has_checksum: bool = False) -> float:
+    def run(self) -> float:
         """Give the seconds of one fetch."""
         os.write(self.ask, b"x")
         where = _decode(take(self.told))
         started = time.perf_counter()
-        region = self.store.get(where, options=Options(has_checksum=has_checksum))
+        region = self.store.get(where)
         seconds = time.perf_counter() - started
         assert COUNT.unpack_from(region.read(where.version), 0)[0] == where.version
         return seconds

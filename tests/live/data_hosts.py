@@ -14,19 +14,30 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
-from solvent.handover.data import Store
+from solvent.handover.data import Store, Where
 from solvent.net.addresses import address_from_text, text_from_address
 from solvent.net.private_folder import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.handover.data import Region, Where
+    from solvent.handover.data import Region
 
 RUN = "test"
 SECRET = b"of the tests"
+
+
+def text_from_where(where: Where) -> str:
+    """Write where data is, for another process."""
+    return msgspec.json.encode(where).decode()
+
+
+def where_from_text(text: str) -> Where:
+    """Read where data is."""
+    return msgspec.json.decode(text, type=Where)
 
 
 class Hosts:

@@ -1,10 +1,9 @@
-"""Fetching data while lines break, peers are silent, bytes are damaged and others want the same."""
+"""Fetching data while lines break, peers are silent and others want the same."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,12 +15,10 @@ from solvent.errors import DataLost, SolventError
 from solvent.handover.data import Options, Progress
 from solvent.handover.data.wire import Line
 from tests.live.data_hosts import Cutter, Hosts, filled, hosts
-from tests.live.networks import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.handover.data import Where
 
 CONTENT = bytes(range(256)) * 1024
 PIECE = 16 * 1024
@@ -119,35 +116,6 @@ def test_a_silent_peer_is_given_up(machines: Hosts) -> None:
         assert bytes(other.get(where, one.where("m"), options=patient).read(1)) == CONTENT
 
 
-def _damaging(where: Where) -> Callable[[memoryview], None]:
-    """Damage the first piece that arrives."""
-    left = [1]
-
-    def damage(piece: memoryview) -> None:
-        if left:
-            left.pop()
-            piece[5] ^= 1
-
-    return damage
-
-
-def test_a_checksum_finds_what_was_damaged(machines: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With checksums a damaged piece is fetched again; without them nobody would notice."""
-    one, other = machines.store("here"), machines.store("there")
-    filled(one, "m", CONTENT)
-    real, damage = Line.fill_piece, _damaging(one.where("m"))
-
-    def fill_piece(line: Line, piece: memoryview) -> tuple[bool, int]:
-        found = real(line, piece)
-        damage(piece)
-        return found
-
-    monkeypatch.setattr(Line, "fill_piece", fill_piece)
-    fetch = other.fetching(one.where("m"), options=Options(has_checksum=True, piece=PIECE))
-    assert bytes(fetch.run().read(1)) == CONTENT
-    assert fetch.progress.breaks == 1
-
-
 def test_bytes_that_were_written_while_they_were_sent_are_not_believed(
     machines: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,11 +147,9 @@ def test_two_processes_of_a_host_fetch_once(machines: Hosts) -> None:
     cutter = Cutter(one.where("m"), [])
     mates = [machines.store("there") for _ in range(4)]
 
-    async def all_at_once() -> None:
-        for region in await asyncio.gather(*[mate.obtain(cutter.where, options=SMALL) for mate in mates]):
+    with ThreadPoolExecutor(len(mates)) as threads:
+        for region in threads.map(lambda mate: mate.get(cutter.where, options=SMALL), mates):
             assert bytes(region.read(1)) == CONTENT
-
-    run(all_at_once())
     assert cutter.connections == 1
     cutter.close()
 
@@ -195,33 +161,28 @@ def test_a_mate_that_gets_nothing_is_not_waited_for_without_end(machines: Hosts)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
 
-        async def both() -> None:
-            first = asyncio.create_task(stuck.obtain(where, options=Options(max_seconds=60)))
-            await asyncio.sleep(0.05)
-            region = await other.obtain(one.where("m"), options=Options(max_seconds=0.5))
+        first = stuck.fetching(where, options=Options(max_seconds=60))
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(first.run)
+            region = other.get(one.where("m"), options=Options(max_seconds=0.5))
             assert bytes(region.read(1)) == CONTENT
-            assert not first.done()
+            assert not waiting.done()
             first.cancel()
-            with suppress(asyncio.CancelledError):
-                await first
-
-        run(both())
 
 
-def test_a_fetch_is_cancelled_with_who_waits_for_it(machines: Hosts) -> None:
+def test_a_fetch_is_cancelled_by_another_thread(machines: Hosts) -> None:
     """It stops at once, whatever it waits for, and others can write there afterwards."""
     one, other = machines.store("here"), machines.store("there")
     filled(one, "m", CONTENT)
-    with socket.create_server(("127.0.0.1", 0)) as deaf:
+    with socket.create_server(("127.0.0.1", 0)) as deaf, ThreadPoolExecutor(1) as threads:
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
-
-        async def give_up() -> None:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(other.obtain(where, options=Options(max_seconds=60)), 0.05)
-
-        run(give_up())
+        fetch = other.fetching(where, options=Options(max_seconds=60))
+        waiting = threads.submit(fetch.run)
+        deaf.accept()[0].close()
+        fetch.cancel()
+        assert _code(waiting.result) == "D209"
     fetch = other.fetching(one.where("m"), options=SMALL, on_progress=lambda _: fetch.cancel())
     assert _code(fetch.run) == "D209"
     assert fetch.progress.done == PIECE
     assert not other.region("m").is_busy()  # type: ignore[union-attr]
-    assert bytes(asyncio.run(other.obtain(one.where("m"))).read(1)) == CONTENT
+    assert bytes(other.get(one.where("m")).read(1)) == CONTENT

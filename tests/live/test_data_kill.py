@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import DataLost, DataProblem
-from solvent.handover.data import Options, Progress, sweep, text_from_where, where_from_text
+from solvent.handover.data import Options, Progress, sweep
 from solvent.handover.data import region as region_module
 from solvent.handover.data.draft import can_draft
-from tests.live.data_hosts import Child, Hosts, filled, split_off
+from tests.live.data_hosts import Child, Hosts, filled, split_off, text_from_where, where_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

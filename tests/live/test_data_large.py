@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.handover.data import Options, text_from_where, where_from_text
-from tests.live.data_hosts import Child, Hosts
+from solvent.handover.data import Options
+from tests.live.data_hosts import Child, Hosts, text_from_where, where_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

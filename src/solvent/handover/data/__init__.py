@@ -14,7 +14,7 @@ from solvent.handover.data.fetch import Fetch, Options, Progress
 from solvent.handover.data.folder import Swept, sweep
 from solvent.handover.data.region import Region
 from solvent.handover.data.store import Store
-from solvent.handover.data.where import Where, text_from_where, where_from_text
+from solvent.handover.data.where import Where
 from solvent.handover.data.writing import Writing
 
 __all__ = [
@@ -28,6 +28,4 @@ __all__ = [
     "Where",
     "Writing",
     "sweep",
-    "text_from_where",
-    "where_from_text",
 ]

@@ -9,11 +9,8 @@ A fetch is a thing of its own, so that somebody can look at its progress and can
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
-import zlib
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,8 +38,6 @@ _MAX_PAUSE_SECONDS = 1.0
 class Options(Value, frozen=True, gc=False):
     """How to fetch."""
 
-    #: Whether each piece is compared with a checksum that its sender made.
-    has_checksum: bool = False
     #: After how long a silence a connection is given up.
     max_seconds: float = 10.0
     #: How often in a row a connection may break before anything has arrived.
@@ -138,38 +133,6 @@ class Fetch:
                 region.end_turn(*stretch)
         return region
 
-    async def arrived(self) -> Region:
-        """Fetch in a thread of its own; cancelled if whoever waits for it is."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[Region] = loop.create_future()
-
-        def settle(region: Region | None, error: BaseException | None) -> None:
-            if done.cancelled():
-                return
-            if error is not None:
-                done.set_exception(error)
-            elif region is not None:
-                done.set_result(region)
-
-        def work() -> None:
-            region, problem = None, None
-            try:
-                region = self.run()
-            except BaseException as error:  # noqa: BLE001 - it is raised again where somebody waits for it
-                problem = error
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(settle, region, problem)
-
-        threading.Thread(target=work, name="solvent-fetch", daemon=True).start()
-        try:
-            return await asyncio.shield(done)
-        except asyncio.CancelledError:
-            self.cancel()
-            # Nobody else must write here before the thread has ended.
-            with suppress(Exception):
-                await done
-            raise
-
     def _missing(self, sheet: Sheet) -> tuple[int, int] | None:
         """Give the first stretch that has not arrived."""
         wanted, (start, end) = self._first, self._stretch
@@ -251,7 +214,7 @@ class Fetch:
     def _ask(self, line: Line, source: Where, region: Region, missing: tuple[int, int]) -> tuple[bool, bool]:
         """Ask for what is missing and receive it; tell whether the connection is in order, and all has come."""
         options, (start, end) = self._options, missing
-        want = Want(source.resource, source.version, start, end - start, options.piece, options.has_checksum)
+        want = Want(source.resource, source.version, start, end - start, options.piece)
         line.ask(want)
         begin = partial(self._begin, region, start, end)
         # While the other side looks for it. But what this host has is not given up for something that nobody has: it
@@ -321,11 +284,8 @@ class Fetch:
             self._stop_if_cancelled()
             length = min(options.piece, end - writing.start)
             with writing.view[:length] as place:
-                is_same, checksum = line.fill_piece(place)
-                if not is_same:
+                if not line.fill_piece(place):
                     raise Broken("it was written while it was sent")
-                if options.has_checksum and zlib.crc32(place) != checksum:
-                    raise Broken("a piece was damaged on its way")
             self._failures = 0
             self._note(length)
             if writing.start + length == end:

@@ -161,7 +161,7 @@ class Server:
             for start in range(0, len(view), piece):
                 size = None if start else sheet.size
                 with view[start : start + piece] as stretch:
-                    if not line.send_piece(stretch, size=size, is_still=is_still, has_checksum=want.has_checksum):
+                    if not line.send_piece(stretch, size=size, is_still=is_still):
                         return
 
 

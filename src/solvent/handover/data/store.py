@@ -264,13 +264,6 @@ class Store:
         region = None if is_elsewhere else self._attached((where, *others), options)
         return self.fetching(where, *others, options=options).run() if region is None else region
 
-    async def obtain(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
-        """Get a version, while others go on: attach where it is on this host, fetch it otherwise."""
-        region = self._attached((where, *others), options)
-        if region is not None:
-            return region
-        return await self.fetching(where, *others, options=options).arrived()
-
     def remove(self, resource: str) -> None:
         """Remove the memory of a resource from this host, for all its processes; a file of the user's stays."""
         with self._guard:

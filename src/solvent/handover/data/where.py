@@ -1,19 +1,15 @@
 """Where a version of a resource is: the small message by which big data is handed over.
 
 Whoever is on the same host attaches to the memory by its name; everybody else asks at the address, and shows the token
-and the secret of the run. It is carried by whoever passes the right to write; as text, if that carries texts only.
+and the secret of the run. It is carried by whoever passes the right to write.
 """
 
 from __future__ import annotations
 
-import msgspec
-
-from solvent.errors import DataProblem
 from solvent.protocols.machine import Value
-from solvent.values.limits import UNREADABLE
 
 
-class Where(Value, frozen=True, gc=False, forbid_unknown_fields=True):
+class Where(Value, frozen=True, gc=False):
     """Where a version of a resource is, and all that one must know to get it."""
 
     resource: str
@@ -39,22 +35,4 @@ class Where(Value, frozen=True, gc=False, forbid_unknown_fields=True):
         return f"Where(resource={self.resource!r}, version={self.version}, size={self.size}, address={self.address!r})"
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Where).decode
-
-
-def text_from_where(where: Where) -> str:
-    """Write it as text."""
-    return _encode(where).decode()
-
-
-def where_from_text(text: str) -> Where:
-    """Read it; raise `DataProblem` if it is none."""
-    try:
-        where: Where = _decode(text)
-    except UNREADABLE as error:
-        raise DataProblem("D208", f"this does not say where data is: {error}") from error
-    return where
-
-
-__all__ = ["Where", "text_from_where", "where_from_text"]
+__all__ = ["Where"]

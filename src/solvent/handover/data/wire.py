@@ -8,7 +8,7 @@
     fetcher   Look      which version each part of a stretch has; a head with the length of the answer, and Labels
     giver     Offer     something that the other side is to have as well, see `offering`
 
-A trailer says whether the piece was that version until its last byte was read, and has a checksum if one is wanted.
+A trailer says whether the piece was that version until its last byte was read.
 What arrived with a good trailer stays good whatever happens afterwards, so a fetch that breaks goes on behind it, at
 the same server or at another one.
 
@@ -24,7 +24,6 @@ from __future__ import annotations
 import socket
 import struct
 import sys
-import zlib
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -48,7 +47,7 @@ _MAX_LABELS_BYTES = 16 * 1024 * 1024
 _CLOSED = "the other side closed the connection"
 _LENGTH = struct.Struct("!I")
 _HEAD = struct.Struct("!BQ55x")
-_TRAILER = struct.Struct("!BI59x")
+_TRAILER = struct.Struct("!B63x")
 _TIME = struct.Struct("@ll")
 _T = TypeVar("_T")
 _MORE = getattr(socket, "MSG_MORE", 0)
@@ -74,7 +73,6 @@ class Want(Message, frozen=True, gc=False):
     offset: int
     length: int
     piece: int
-    has_checksum: bool = False
 
 
 class Look(Message, frozen=True, gc=False):
@@ -235,15 +233,12 @@ class Line:
         except OSError as error:
             raise Broken(_words(error, self._seconds)) from error
 
-    def send_piece(
-        self, piece: memoryview, *, size: int | None, is_still: Callable[[], bool], has_checksum: bool = False
-    ) -> bool:
+    def send_piece(self, piece: memoryview, *, size: int | None, is_still: Callable[[], bool]) -> bool:
         """Send a piece, the first with the answer that the resource is there and has this size; tell how it went.
 
         Whether it is what it was before is asked when nothing of it is read any more. Its last bytes are copied for
         that, so that they and the trailer are sent together: whoever waits is woken once.
         """
-        checksum = zlib.crc32(piece) if has_checksum else 0
         early = max(0, len(piece) - _LAST_BYTES)
         with piece[:early] as most:
             if size is not None:
@@ -251,7 +246,7 @@ class Line:
             elif early:
                 self.send(most, is_more_to_come=True)
         last, is_same = bytes(piece[early:]), is_still()
-        self._send_both(last, _TRAILER.pack(is_same, checksum))
+        self._send_both(last, _TRAILER.pack(is_same))
         return is_same
 
     def _send_both(self, first: bytes, second: bytes | memoryview, *, flags: int = 0) -> None:
@@ -279,7 +274,7 @@ class Line:
         except OSError as error:
             raise Broken(_words(error, self._seconds)) from error
 
-    def fill_piece(self, place: memoryview) -> tuple[bool, int]:
+    def fill_piece(self, place: memoryview) -> bool:
         """Receive a piece into its place; give what its trailer says."""
         trailer = bytearray(_TRAILER.size)
         early = len(place) - _BATCH_BYTES
@@ -293,8 +288,7 @@ class Line:
             self._sleep_until(1)
             with place[early:] as rest:
                 self.fill(rest, trailer)
-        is_same, checksum = _TRAILER.unpack(trailer)
-        return bool(is_same), checksum
+        return bool(_TRAILER.unpack(trailer)[0])
 
     def is_answered_soon(self) -> bool:
         """Wait for what comes very soon, without sleeping; tell whether it has come.
