@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from solvent.errors import DataLost, Misuse, NodeProblem, SolventError
 from solvent.handover.data import Options, Store
-from solvent.handover.data.dialling import Dialling
-from solvent.handover.data.wire import Lack, Want
+from solvent.handover.data.wire import Dialling, Lack, Want
 from solvent.net.addresses import address_from_text
 from tests.live.data_hosts import RUN, SECRET, Child, Hosts, filled, hosts
 

@@ -13,7 +13,7 @@ import pytest
 from solvent.errors import DataLost, DataProblem
 from solvent.handover.data import Options, Progress, sweep
 from solvent.handover.data import region as region_module
-from solvent.handover.data.draft import can_draft
+from solvent.handover.data.memory import can_draft
 from tests.live.data_hosts import Child, Hosts, filled, split_off, text_from_where, where_from_text
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from solvent.errors import DataProblem, SolventError
 from solvent.handover.data import Options, Where
-from solvent.handover.data.dialling import Dialling
-from solvent.handover.data.extents import ANOTHER, SOME
-from solvent.handover.data.wire import Line, Offer
+from solvent.handover.data.card import ANOTHER, SOME
+from solvent.handover.data.wire import Dialling, Line, Offer
 from tests.live.data_hosts import Hosts, filled, hosts
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import solvent
-from solvent.handover import joining
+from solvent.handover import resource as resource_module
 from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, until
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def test_a_copy_is_made_again_when_who_reads_has_ended(place: Scene) -> None:
         members = len(space.members)
         lost.kill()
         until(lambda: len(space.members) < members)
-        time.sleep(2 * joining._MAX_SECONDS)
+        time.sleep(2 * resource_module._MAX_SECONDS)
         assert _version_on(place, other) is None
         reader.release()
         until(lambda: _version_on(place, other) is not None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.handover.data.roll import Roll
+from solvent.handover.data.folder import Roll
 from solvent.net.direct import places
 from tests.live.shared_processes import Scene, count, until
 

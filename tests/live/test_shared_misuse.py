@@ -14,8 +14,8 @@ import pytest
 import solvent
 from solvent.errors import Misuse, SolventError, SpaceProblem
 from solvent.handover import HandleState, admission
-from solvent.handover.access import Access
-from solvent.handover.data.roll import Roll
+from solvent.handover.contents import Access
+from solvent.handover.data.folder import Roll
 from solvent.handover.keeping import Keeping
 from solvent.net.direct import DirectHost
 from solvent.net.status_files import Poster

@@ -16,11 +16,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from solvent.handover.data.card import Sheet
-from solvent.handover.data.extents import ANOTHER, SOME, UNDER_WAY, VOID, Extent, Level, part, raised, whole
-from solvent.handover.data.kept import stamped
+from solvent.handover.data.card import ANOTHER, SOME, UNDER_WAY, VOID, Extent, Level, Sheet, part, raised, whole
+from solvent.handover.data.writing import stamped
 from solvent.handover.filling import ends_of
-from solvent.handover.finding import found_on
+from solvent.handover.keeping import found_on
 from solvent.handover.words import details_from_text, next_version, part_version, rest_of, text_from_details
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Granted, Release, Request
 from solvent.protocols.handover.machine import SpaceMachine

@@ -7,19 +7,24 @@ everything is ignored until it is created anew; only there is nothing to be had 
 A handle has one user at a time, a thread or a task: whoever waits for the resource, or has acquired it. What a handle
 knows of its claim and what the lock knows change together, in a `Section`; so whatever is raised, and wherever, no
 claim is left that the handle does not know of.
+
+Nothing comes between the steps of a section: no other thread of the same handle, and no Ctrl-C, which is only noted, as
+it is in a step of the lock (`net.direct.shield`), and raised when handle and lock agree again.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import suppress
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from solvent.errors import Misuse, SolventError
 from solvent.handover.contents import claim_from, seconds_from
-from solvent.handover.cycle import Cycle, HandleState
-from solvent.handover.section import Section
+from solvent.handover.resource import Cycle, HandleState
 from solvent.handover.threads import in_background
+from solvent.net.direct.shield import SHIELD
 from solvent.protocols.elmp.vocabulary import WHOLE
 
 if TYPE_CHECKING:
@@ -27,10 +32,41 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.errors import SpaceProblem
-    from solvent.handover.access import Access
-    from solvent.handover.contents import Contents
+    from solvent.handover.contents import Access, Contents
     from solvent.handover.node import SpaceNode
     from solvent.protocols.elmp.vocabulary import Claim
+
+
+class Section:
+    """Entered with `with`, also by who is in it already."""
+
+    __slots__ = ("_acquire", "_release")
+
+    def __init__(self) -> None:
+        lock = threading.RLock()
+        self._acquire, self._release = lock.acquire, lock.release
+
+    def __enter__(self) -> None:
+        if get_ident() != SHIELD.main:
+            self._acquire()
+            return
+        SHIELD.depth += 1
+        try:
+            self._acquire()
+        except BaseException:
+            # A signal's handler that is not Python's own has raised something.
+            SHIELD.lower()
+            raise
+
+    def __exit__(self, kind: object, fault: object, trace: object) -> None:
+        self._release()
+        if get_ident() == SHIELD.main:
+            # As `lower` does it: a call less in every claim.
+            SHIELD.depth -= 1
+            if SHIELD.is_noted:
+                SHIELD.depth += 1
+                SHIELD.lower()
+
 
 Mode: TypeAlias = Literal["write", "read"]
 """How a resource is claimed: to write, which excludes all others, or to read beside others that read.
@@ -402,4 +438,4 @@ class Claiming:
         return cycle.access
 
 
-__all__ = ["Claiming", "Mode"]
+__all__ = ["Claiming", "Mode", "Section"]

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.errors import DataLost, DataProblem, SpaceProblem
-from solvent.handover.data.extents import ANOTHER, SOME
-from solvent.handover.data.offering import MAX_RUNS, wait_for_turn
+from solvent.handover.data.card import ANOTHER, SOME
+from solvent.handover.data.transfer import MAX_RUNS, wait_for_turn
 from solvent.handover.data.wire import Offer
 from solvent.handover.trouble import LOG
 from solvent.handover.words import Home, details_from_text
@@ -32,7 +32,7 @@ from solvent.handover.words import Home, details_from_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.handover.access import Access
+    from solvent.handover.contents import Access
     from solvent.handover.node import SpaceNode
     from solvent.protocols.elmp.vocabulary import Data
 

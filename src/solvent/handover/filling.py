@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from solvent.errors import DataLost, DataProblem, Misuse
 from solvent.handover.data import Options
-from solvent.handover.data.dialling import Dialling
-from solvent.handover.data.extents import SOME
+from solvent.handover.data.card import SOME
+from solvent.handover.data.wire import Dialling
 from solvent.net.direct.shield import SHIELD
 
 if TYPE_CHECKING:

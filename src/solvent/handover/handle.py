@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from types import TracebackType
 
-    from solvent.handover.cycle import Cycle
+    from solvent.handover.resource import Cycle
 
 _HELD_UP = ("D203", "D209")
 """What who must not wait gets where somebody has it locked, and where something is still to be fetched."""

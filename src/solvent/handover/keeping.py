@@ -1,4 +1,7 @@
-"""The data of a resource on this host: attached to, made, written, and found again when its writer has died."""
+"""The data of a resource on this host: attached to, made, written, and found again when its writer has died.
+
+For a repair the card of a memory says which version is there, and how many parts of it were changed.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataLost, DataProblem
-from solvent.handover.access import Access
-from solvent.handover.data.draft import can_draft
-from solvent.handover.data.extents import UNDER_WAY, version_of
+from solvent.handover.contents import Access
+from solvent.handover.data.card import UNDER_WAY, version_of
+from solvent.handover.data.memory import can_draft
 from solvent.handover.data.opening import when_files_can_be_opened
+from solvent.handover.data.writing import can_have, is_only_kept, restored
 from solvent.handover.filling import Filler, ends_of, job_of
-from solvent.handover.finding import found_on, newest_on
 from solvent.handover.words import (
+    LOST,
     details_from_text,
     is_part,
     lost_data,
@@ -27,9 +31,36 @@ from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data
 if TYPE_CHECKING:
     from solvent.handover.contents import Contents
     from solvent.handover.data import Region, Writing
+    from solvent.handover.data.card import Sheet
     from solvent.handover.node import SpaceNode
     from solvent.handover.words import Details
     from solvent.protocols.elmp.vocabulary import Granted
+    from solvent.protocols.machine import NodeId
+
+
+def found_on(sheet: Sheet, me: NodeId, *, is_torn: bool = False) -> Data | None:
+    """Return the newest version that a memory has, or had until a process died that wrote there."""
+    version, parts = sheet.level
+    if version <= 0 or parts < 0:
+        version, parts, is_torn = newest_on(sheet) or 0, 0, False
+    if version <= 0:
+        return None
+    if is_torn:
+        return Data(version, me, LOST, parts=parts, is_torn=True)
+    size = sheet.kept[-1].end if is_only_kept(sheet) else sheet.size
+    rest = rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form, copies=sheet.copies)
+    return Data(version, me, text_from_details(version, rest), parts=parts)
+
+
+def newest_on(sheet: Sheet) -> int | None:
+    """Return the newest version of the whole that is there, or can be put together."""
+    version, parts = sheet.level
+    row = sheet.kept if is_only_kept(sheet) else restored(sheet)
+    if version > 0 and parts >= 0 and all(one.version >= 0 for one in row):
+        return version
+    versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version > 0 and not is_part(one.version)}
+    return max((version for version in versions if can_have(sheet, version)), default=None)
+
 
 _STAMPS_OF_MAKING = 1
 """Memory in which nothing but the first version was ever begun has not had any."""
@@ -290,4 +321,4 @@ class Keeping:
             return False, None
 
 
-__all__ = ["Keeping"]
+__all__ = ["Keeping", "found_on", "newest_on"]

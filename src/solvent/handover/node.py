@@ -15,11 +15,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse, SolventError, SpaceProblem
-from solvent.handover.admission import Admission
+from solvent.handover.admission import Admission, Standing
 from solvent.handover.data import Store
+from solvent.handover.data.folder import Roll
 from solvent.handover.data.opening import when_files_can_be_opened
-from solvent.handover.data.roll import Roll
-from solvent.handover.meeting import Standing
 from solvent.handover.peers import Peers
 from solvent.handover.resource import Resource
 from solvent.handover.threads import in_background
@@ -52,10 +51,10 @@ from solvent.protocols.machine import Machine, NodeId
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.handover.access import Access
-    from solvent.handover.cycle import Cycle
-    from solvent.handover.meeting import Contact
+    from solvent.handover.admission import Contact
+    from solvent.handover.contents import Access
     from solvent.handover.place import SpacePlace
+    from solvent.handover.resource import Cycle
     from solvent.net import Address
 
 PROTOCOL = "handover"

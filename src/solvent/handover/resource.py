@@ -1,8 +1,18 @@
 """A resource, as one process takes part in it: its claims, and its data on this host.
 
-The lock's part runs beside the user's, in whichever thread has time for it (`live.direct`). When it is the turn of a
+The lock's part runs beside the user's, in whichever thread has time for it (`net.direct`). When it is the turn of a
 claim whose data is on another host, fetching begins at once, in a thread of its own, whether anybody waits for it yet
 or not; requests of others are dealt with meanwhile.
+
+A process also makes claims by itself (`Joining`), to make one version of many pieces, and to have a lost copy made
+again. Whoever is entrusted with the data of one that leaves fetches it as it is, for the lock has not agreed to
+anything else. So parts stay parts, and every piece costs whoever looks for it later. Where there are many of them, the
+process that has them claims all of it, like any user, changes nothing, and releases it. Mostly the token still rests
+there. If not, it is let be: somebody may have a part and want another one, and must not wait for a claim that waits for
+the first.
+
+Where several hosts are to have every version and one was lost, whoever has the data does the same: a release sees to it
+that there are enough copies. If somebody else has it just then, it tries again: who only reads releases no version.
 """
 
 from __future__ import annotations
@@ -11,15 +21,17 @@ import itertools
 import threading
 import time
 from contextlib import suppress
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from solvent.errors import DataLost, DataProblem, SolventError, SpaceProblem
+from solvent.handover.contents import NOTHING
 from solvent.handover.copying import Copying
-from solvent.handover.cycle import Cycle
 from solvent.handover.data.card import Fenced
 from solvent.handover.filling import Job
-from solvent.handover.joining import MAX_PIECES, Joining
 from solvent.handover.keeping import Keeping
 from solvent.handover.words import LOST, details_from_text
 from solvent.protocols.elmp.vocabulary import (
@@ -43,11 +55,117 @@ from solvent.protocols.handover.vocabulary import Announce, In, Open, Stays
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.handover.access import Access
-    from solvent.handover.contents import Contents
+    from solvent.handover.contents import Access, Contents
     from solvent.handover.data import Region
     from solvent.handover.node import SpaceNode
     from solvent.handover.trouble import Setback
+
+
+class HandleState(StrEnum):
+    """How far a handle is, in the words of the paper.
+
+    >>> from solvent.shared import HandleState
+    >>> HandleState("locked") is HandleState.LOCKED
+    True
+    """
+
+    #: It does not take part: not created yet, or destroyed.
+    INVALID = "invalid"
+    #: Nothing is claimed.
+    VALID = "valid"
+    #: Claimed; it is not its turn yet.
+    REQ = "req"
+    #: The same, and somebody waits for it and does nothing else.
+    BLOCKED = "blocked"
+    #: It is its turn, and the data is on this host.
+    GRANT = "grant"
+    #: It is its turn, and the data is on its way here.
+    FETCH = "fetch"
+    #: Acquired: the data is there to be used.
+    LOCKED = "locked"
+    #: Being released.
+    UNLOCK = "unlock"
+
+
+class Cycle(msgspec.Struct, eq=False):
+    """One claim of a handle. The node's threads write here, and the user's read it."""
+
+    #: What the lock knows it by; another one for each, so that what comes late is not taken for another's.
+    number: int
+    claim: Claim
+    #: What the lock said when it was its turn.
+    grant: Granted | None = None
+    #: What fetches the data, if it is not at hand; where it is when that is done; or why it is not.
+    job: Job | None = None
+    region: Region | None = None
+    problem: SolventError | None = None
+    access: Access | None = None
+    #: Whether it can be acquired now, or never: then it is over.
+    is_settled: bool = False
+    is_over: bool = False
+    #: Whether it was held to be changed when the process's part ended, and its user has not been told.
+    is_lost: bool = False
+    #: Who else wants to know.
+    on_settled: Callable[[], None] | None = None
+
+    def has_settled(self) -> bool:
+        """Tell whether it can be acquired now, or never."""
+        return self.is_settled
+
+    def settle(self) -> None:
+        """Let whoever waits go on."""
+        self.is_settled = True
+        told = self.on_settled
+        if told is not None:
+            told()
+
+    def end(self) -> None:
+        """Let it be over, whatever it waited for."""
+        self.is_over = True
+        if self.job is not None:
+            self.job.stop()
+        self.settle()
+
+
+MAX_PIECES = 16
+"""So many cost less than a claim."""
+_MAX_SECONDS = 0.1
+
+
+class Joining:
+    """Claims of one resource that nobody but this process itself has made."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._is_over = False
+
+    def end(self) -> None:
+        """Write nothing from now on: the process is about to leave the space."""
+        with self._guard:
+            self._is_over = True
+
+    def join(self, node: SpaceNode, resource: Resource, *, is_keeper: bool = False) -> bool:
+        """Make one version of it, if this process takes part; in a thread of its own. Tell whether others had it."""
+        is_others = False
+        if not resource.stay(is_keeper=is_keeper):
+            return is_others
+        cycle = resource.cycle(WHOLE)
+        with suppress(SolventError):
+            try:
+                resource.begin(cycle)
+                node.host.wait(cycle.has_settled, _MAX_SECONDS)
+                with self._guard:
+                    is_over = cycle.is_over or self._is_over
+                    is_others = cycle.grant is None and not is_over
+                    if cycle.grant is not None and cycle.is_settled and not is_over:
+                        resource.access(cycle, NOTHING)
+                        resource.release(cycle)
+            finally:
+                with suppress(SolventError):
+                    resource.withdraw(cycle)
+                resource.stay_no_longer()
+        return is_others
+
 
 _PAUSE_SECONDS = 0.05
 _MAX_PAUSE_SECONDS = 1.0
@@ -421,4 +539,4 @@ def _start(what: Callable[[], None], name: str) -> None:
     threading.Thread(target=what, name=name, daemon=True).start()
 
 
-__all__ = ["Resource"]
+__all__ = ["MAX_PIECES", "Cycle", "HandleState", "Joining", "Resource"]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from solvent.handover.data.card import Sheet
-from solvent.handover.data.extents import NO_LEVEL, SOME, UNDER_WAY, VOID, Extent, Level
-from solvent.handover.finding import found_on, newest_on
+from solvent.handover.data.card import NO_LEVEL, SOME, UNDER_WAY, VOID, Extent, Level, Sheet
+from solvent.handover.keeping import found_on, newest_on
 from solvent.handover.words import LOST, details_from_text, part_version
 from solvent.protocols.elmp.vocabulary import Data
 from solvent.protocols.machine import NodeId

@@ -11,6 +11,10 @@ go wrong is noticed:
   what was changed, and where several versions in a row changed much, what is going to be overwritten is copied first,
   and a torn stretch is put right from the copy.
 * Two that write the same stretch at the same time are an error for the second.
+
+Whoever makes or removes something has the folder to itself. The card is written last and removed first in effect, by
+what it says, so a process that is killed in the middle leaves something that nobody takes for a resource, and that the
+next one that makes it clears away.
 """
 
 from __future__ import annotations
@@ -24,28 +28,46 @@ from msgspec.structs import replace
 
 from solvent.errors import DataLost, DataProblem, Misuse
 from solvent.handover.data.arrays import array_of
-from solvent.handover.data.card import MAX_PIECES, TO_THE_END, Card, Sheet, too_many_pieces
-from solvent.handover.data.draft import can_draft
-from solvent.handover.data.drafting import Drafting
-from solvent.handover.data.extents import (
+from solvent.handover.data.card import (
+    MAX_PIECES,
     SOME,
+    TO_THE_END,
     UNDER_WAY,
     VOID,
+    Card,
     Extent,
     Extents,
     Level,
+    Sheet,
     first_other,
     part,
     raised,
+    too_many_pieces,
     version_of,
+    whole,
 )
-from solvent.handover.data.kept import can_have, is_only_kept, keep, newest, put_back, restore, restored, stamped
-from solvent.handover.data.memory import Memory
-from solvent.handover.data.redo import Notes, finish, repeat
-from solvent.handover.data.writing import Taken, Writing, give_room_back
+from solvent.handover.data.memory import Memory, can_draft
+from solvent.handover.data.writing import (
+    Drafting,
+    Notes,
+    Taken,
+    Writing,
+    can_have,
+    finish,
+    give_room_back,
+    is_only_kept,
+    keep,
+    newest,
+    put_back,
+    repeat,
+    restore,
+    restored,
+    stamped,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
 
 _MIN_HEAVY, _HEAVY_LOOK = 3, 16
 _CLOSED = -1
@@ -489,4 +511,90 @@ def stretch_of(sheet: Sheet, offset: int, length: int | None) -> tuple[int, int]
     return offset, end
 
 
-__all__ = ["Region", "name_of", "stretch_of"]
+def make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
+    """Make the files of a resource; without a size, it is as long as the user's file."""
+    try:
+        _make(folder, stem, sheet, size=size)
+    except OSError as error:
+        if not sheet.path:
+            raise
+        # Not all that has a path can be mapped, or be given a length.
+        raise DataProblem("D213", f"the file `{sheet.path}` cannot be used: {error.strerror or error}") from error
+
+
+def _make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
+    for left in folder.glob(f"{stem}[.-]*"):
+        left.unlink()
+    own = folder / f"{stem}.data"
+    path = Path(sheet.path) if sheet.path else own
+    is_new = not sheet.path or (size is not None and not path.exists())
+    memory = Memory(path, is_own=not sheet.path, is_new=is_new)
+    try:
+        if size is None:
+            size = memory.length()
+        elif sheet.path:
+            memory.resize(memory.length(), size)
+        else:
+            memory.reserve(size)
+        card = Card(folder / f"{stem}.card", is_new=True)
+        card.begin(replace(sheet, size=size, extents=whole(size, sheet.extents[0].version, 0)))
+        card.close()
+    except BaseException:
+        own.unlink(missing_ok=True)
+        raise
+    finally:
+        memory.close()
+
+
+def opened(folder: Path, stem: str) -> Region | None:
+    """Open what is there; none if nothing is, or if it was never finished or is being removed."""
+    try:
+        card = Card(folder / f"{stem}.card")
+    except FileNotFoundError:
+        return None
+    except DataProblem:
+        return None
+    try:
+        if not card.is_finished() or card.sheet().is_removed:
+            card.close()
+            return None
+        return Region(card, folder=folder, stem=stem)
+    except FileNotFoundError:
+        card.close()
+        return None
+    except BaseException:
+        card.close()
+        raise
+
+
+def names_in(folder: Path) -> list[str]:
+    """Give the names of the resources that are there."""
+    return sorted(sheet.resource for sheet in _sheets(folder))
+
+
+def owner_of(folder: Path, path: str) -> str | None:
+    """Give the name of the resource whose data is in a file of the user's; none if there is none."""
+    return next((one.resource for one in _sheets(folder) if one.path and _is_same(one.path, path)), None)
+
+
+def _sheets(folder: Path) -> Iterator[Sheet]:
+    """Read the cards of all that is there, one after the other."""
+    for path in folder.glob("*.card"):
+        with suppress(FileNotFoundError, DataProblem):
+            card = Card(path)
+            try:
+                sheet = card.sheet() if card.is_finished() else None
+            finally:
+                card.close()
+            if sheet is not None and not sheet.is_removed:
+                yield sheet
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return Path(one).resolve() == Path(other).resolve()
+
+
+__all__ = ["Region", "make", "name_of", "names_in", "opened", "owner_of", "stretch_of"]

@@ -25,19 +25,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from solvent.errors import DataLost, DataProblem, Misuse, SolventError
-from solvent.handover.data.card import Sheet
-from solvent.handover.data.dialling import Dialling, Lines, Unwelcome, identity_for
-from solvent.handover.data.extents import VOID, part, version_of, whole
-from solvent.handover.data.fetch import Fetch, Options, Progress
+from solvent.handover.data.card import VOID, Sheet, part, version_of, whole
 from solvent.handover.data.folder import Folder, sweep
-from solvent.handover.data.kept import can_have
-from solvent.handover.data.offering import give
-from solvent.handover.data.region import Region, stretch_of
-from solvent.handover.data.segments import make, names_in, opened, owner_of
-from solvent.handover.data.server import Server
-from solvent.handover.data.where import Where
-from solvent.handover.data.wire import MAX_NAME_CHARACTERS, Broken, Labels, Look, Offer
-from solvent.handover.data.writing import MAX_BYTES, MAX_FORM_CHARACTERS
+from solvent.handover.data.region import Region, make, names_in, opened, owner_of, stretch_of
+from solvent.handover.data.transfer import Fetch, Options, Progress, Server, give
+from solvent.handover.data.wire import (
+    MAX_NAME_CHARACTERS,
+    Broken,
+    Dialling,
+    Labels,
+    Lines,
+    Look,
+    Offer,
+    Unwelcome,
+    Where,
+    identity_for,
+)
+from solvent.handover.data.writing import MAX_BYTES, MAX_FORM_CHARACTERS, can_have
 from solvent.net.addresses import text_from_address
 from solvent.net.codec import Nonsense
 

@@ -1,12 +1,12 @@
 """How data is asked for and sent: a few small messages, and between them the bytes themselves.
 
-    fetcher   (handshake, see `live.handshake`)
+    fetcher   (handshake, see `net.handshake`)
     fetcher   Want      resource, version, a stretch of it, how long the pieces are to be
     server    a head    which says how many bytes the resource has, and then the pieces, each followed by a trailer;
                         or that a Lack comes, with the reason
     fetcher   Want      another one, over the same connection
     fetcher   Look      which version each part of a stretch has; a head with the length of the answer, and Labels
-    giver     Offer     something that the other side is to have as well, see `offering`
+    giver     Offer     something that the other side is to have as well, see `transfer`
 
 A trailer says whether the piece was that version until its last byte was read.
 What arrived with a good trailer stays good whatever happens afterwards, so a fetch that breaks goes on behind it, at
@@ -17,26 +17,71 @@ call for each piece, and are copied nowhere on the way but in the kernel. They a
 which would take references to pages instead of copies: somebody could write to them after the trailer has said that
 all is well. Heads and trailers are as long as a line of the processor's cache: behind a few odd bytes the kernel copies
 everything from one place in a line to another one, which takes twice as long.
+
+`Where` says where a version is: the small message by which big data is handed over. Whoever is on the same host
+attaches to the memory by its name; everybody else asks at the address, and shows the token and the secret of the run.
+It is carried by whoever passes the right to write.
+
+Connections are dialled when one is needed, and kept for the next time.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import hmac
+import os
 import socket
 import struct
 import sys
-from typing import TYPE_CHECKING, TypeVar
+import threading
+import time
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from solvent.handover.data.extents import Level
+from solvent.errors import NodeProblem
+from solvent.handover.data.card import Level
+from solvent.net import handshake
+from solvent.net.addresses import address_from_text
 from solvent.net.codec import Nonsense, framed
-from solvent.net.handshake import MAX_HANDSHAKE_BYTES
-from solvent.protocols.machine import Message
+from solvent.net.handshake import ANYBODY, MAX_HANDSHAKE_BYTES, Challenge, Hello, Identity, Proof, Refused
+from solvent.net.readiness import is_writable
+from solvent.protocols.machine import Message, NodeId, Value
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from solvent.net.addresses import Address
+
+
+class Where(Value, frozen=True, gc=False):
+    """Where a version of a resource is, and all that one must know to get it."""
+
+    resource: str
+    version: int
+    size: int
+    #: The memory that has it: a boot of a system, and a folder in it.
+    host: str
+    #: The name of the files, and which of those that had this name.
+    segment: str
+    birth: int
+    #: `HOST:PORT` of a process that hands it to other hosts; empty where none does.
+    address: str = ""
+    #: What to show there, beside the run's secret.
+    token: bytes = b""
+    #: What the bytes are, and whether the last version is kept, wherever the resource is.
+    form: str = ""
+    keep_last: bool = False
+    #: How many hosts are to have a version before others get it.
+    copies: int = 1
+
+    def __repr__(self) -> str:
+        # Without the token: what is shown may end up in a log.
+        return f"Where(resource={self.resource!r}, version={self.version}, size={self.size}, address={self.address!r})"
+
 
 PROTOCOL = "solvent-data"
 PIECE_BYTES = 8 * 1024 * 1024
@@ -350,16 +395,168 @@ def _words(error: OSError, seconds: float) -> str:
     return error.strerror or str(error)
 
 
+MAX_IDLE_SECONDS = 60.0
+"""How long a connection is kept that nobody uses; a server keeps it for longer, so that it is not the first."""
+_MAX_IDLE = 16
+_LOOK_UP_SECONDS = 0.05
+_NOBODY = NodeId(0)
+
+
+class Unwelcome(Exception):
+    """Whoever is at an address does not talk to us, or is not to be trusted; the reason is for people."""
+
+
+def identity_for(run: str, secret: bytes, token: bytes) -> Identity:
+    """Say who may fetch: one that knows the run, its secret, and the token of the process that has the data."""
+    key = hmac.digest(secret or b"no secret", token, hashlib.sha256)
+    return Identity(_NOBODY, PROTOCOL, run, key)
+
+
+class Dialling(NamedTuple):
+    """How to dial."""
+
+    #: How long to wait for each answer.
+    max_seconds: float
+    #: Raises an error to stop; called while there is nothing to shut.
+    go_on: Callable[[], None] = lambda: None
+    #: Told of the connection as soon as there is one, so that somebody can shut it.
+    on_line: Callable[[Line], None] = lambda _: None
+
+
+def dial(where: Where, run: str, secret: bytes, how: Dialling) -> Line:
+    """Connect and make sure of each other; raise `Broken` or `Unwelcome`."""
+    me = identity_for(run, secret, where.token)
+    try:
+        line = Line(_connected(address_from_text(where.address), how), max_seconds=how.max_seconds)
+    except OSError as error:
+        raise Broken(error.strerror or str(error) or "no answer") from error
+    except NodeProblem as error:
+        raise Unwelcome(error.message) from error
+    try:
+        how.on_line(line)
+        said = handshake.hello(me, ANYBODY)
+        line.send(handshake.encode(said))
+        line.send(handshake.encode(handshake.prove(me, said, _challenge(line))))
+    except Nonsense as error:
+        line.close()
+        raise Unwelcome(str(error)) from error
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+def _connected(address: Address, how: Dialling) -> socket.socket:
+    """Connect, and look up now and then whether to go on: a host that is gone lets one wait for long."""
+    family, kind, protocol, _, place = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0]
+    connection = socket.socket(family, kind, protocol)
+    try:
+        connection.setblocking(False)
+        problem = _problem_of(connection, connection.connect_ex(place), how)
+    except BaseException:
+        connection.close()
+        raise
+    if problem:
+        connection.close()
+        raise OSError(problem, os.strerror(problem))
+    return connection
+
+
+def _problem_of(connection: socket.socket, problem: int, how: Dialling) -> int:
+    """Wait for a connection; give the number of the error, or zero."""
+    end = time.monotonic() + how.max_seconds
+    while problem == errno.EINPROGRESS:
+        how.go_on()
+        if time.monotonic() > end:
+            return errno.ETIMEDOUT
+        if is_writable(connection, _LOOK_UP_SECONDS):
+            return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    return problem
+
+
+def _challenge(line: Line) -> Challenge:
+    answer = handshake.decode(line.hear())
+    if isinstance(answer, Refused):
+        raise Unwelcome(f"it refuses: {answer.reason}")
+    if not isinstance(answer, Challenge):
+        raise Unwelcome("it does not answer as a process of this run does")
+    return answer
+
+
+def welcome(line: Line, me: Identity) -> bool:
+    """Hear who dials; tell whether it may go on."""
+    said = handshake.decode(line.hear())
+    if not isinstance(said, Hello):
+        return False
+    answer = handshake.challenge(me, said)
+    line.send(handshake.encode(answer))
+    if isinstance(answer, Refused):
+        return False
+    proof = handshake.decode(line.hear())
+    return isinstance(proof, Proof) and handshake.is_proved(me, said, answer, proof)
+
+
+class Lines:
+    """The connections of one process that are not in use."""
+
+    def __init__(self, run: str, secret: bytes) -> None:
+        self._run = run
+        self._secret = secret
+        self._guard = threading.Lock()
+        self._idle = list[tuple[float, tuple[str, bytes], Line]]()
+
+    def take(self, where: Where, how: Dialling) -> tuple[Line, bool]:
+        """Give a connection, and whether it was used before: then it may have been closed meanwhile."""
+        key = (where.address, where.token)
+        old = time.monotonic() - MAX_IDLE_SECONDS
+        found: Line | None = None
+        with self._guard:
+            # Those that were used last are at the end.
+            while self._idle and self._idle[0][0] < old:
+                self._idle.pop(0)[2].close()
+            for index in range(len(self._idle) - 1, -1, -1):
+                if self._idle[index][1] == key:
+                    found = self._idle.pop(index)[2]
+                    break
+        if found is not None:
+            found.wait_at_most(how.max_seconds)
+            return found, True
+        return dial(where, self._run, self._secret, how), False
+
+    def put_back(self, where: Where, line: Line) -> None:
+        """Keep a connection on which nothing is under way."""
+        with self._guard:
+            if len(self._idle) < _MAX_IDLE:
+                self._idle.append((time.monotonic(), (where.address, where.token), line))
+                return
+        line.close()
+
+    def close(self) -> None:
+        """Close all."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for _, _, line in idle:
+            line.close()
+
+
 __all__ = [
+    "MAX_IDLE_SECONDS",
     "MAX_NAME_CHARACTERS",
     "MAX_PIECE_BYTES",
     "PIECE_BYTES",
     "PROTOCOL",
     "Broken",
+    "Dialling",
     "Labels",
     "Lack",
     "Line",
+    "Lines",
     "Look",
     "Offer",
+    "Unwelcome",
     "Want",
+    "Where",
+    "dial",
+    "identity_for",
+    "welcome",
 ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.handover.data.card import Sheet
-from solvent.handover.data.extents import whole
-from solvent.handover.data.segments import make, opened
+from solvent.handover.data.card import Sheet, whole
+from solvent.handover.data.region import make, opened
 
 if TYPE_CHECKING:
     from pathlib import Path

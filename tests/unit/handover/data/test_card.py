@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from solvent.errors import DataProblem, Misuse
 from solvent.handover.data import card as card_module
-from solvent.handover.data.card import MAX_PIECES, Card, Sheet
-from solvent.handover.data.extents import Extent, whole
+from solvent.handover.data.card import MAX_PIECES, Card, Extent, Sheet, whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.handover.data.draft import Asking, Draft, can_draft
+from solvent.handover.data.memory import Asking, Draft, can_draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import DataProblem
-from solvent.handover.data import drafting as drafting_module
-from solvent.handover.data import redo as redo_module
-from solvent.handover.data.draft import Draft, can_draft
-from solvent.handover.data.drafting import Drafting
+from solvent.handover.data import writing as writing_module
+from solvent.handover.data.memory import Draft, can_draft
+from solvent.handover.data.writing import Drafting
 from tests.unit.handover.data.regions import attached, die, made
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def test_death_at_any_step_leaves_a_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, stretch: dict[str, int]
 ) -> None:
     """Before the changes are noted down it is the one before; from then on the next, which anybody finishes."""
-    monkeypatch.setattr(drafting_module, "ROOM_BYTES", 0)
+    monkeypatch.setattr(writing_module, "ROOM_BYTES", 0)
     one = made(tmp_path, SIZE, keep_last=True)
     other = attached(tmp_path)
     _write(one, 1)
@@ -50,7 +49,7 @@ def test_death_at_any_step_leaves_a_version(
     def fall_dead(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    where = writing._notes if step == "write" else drafting_module  # type: ignore[attr-defined]
+    where = writing._notes if step == "write" else writing_module  # type: ignore[attr-defined]
     monkeypatch.setattr(where, step, fall_dead)
     with pytest.raises(KeyboardInterrupt):
         writing.commit()
@@ -71,8 +70,8 @@ def test_death_at_any_step_leaves_a_version(
 
 def test_much_that_was_changed_is_never_there_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is noted down is dropped from the draft, and comes from the notes; runs of all kinds arrive."""
-    monkeypatch.setattr(drafting_module, "MUCH_BYTES", 1000)
-    monkeypatch.setattr(redo_module, "_COPY_BYTES", 3 * mmap.PAGESIZE)
+    monkeypatch.setattr(writing_module, "MUCH_BYTES", 1000)
+    monkeypatch.setattr(writing_module, "_COPY_BYTES", 3 * mmap.PAGESIZE)
     dropped = list[tuple[int, int]]()
     real = Draft.drop
 
@@ -106,7 +105,7 @@ def test_death_with_few_changes_leaves_a_version(tmp_path: Path, monkeypatch: py
     def fall_dead(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    where = {"note": one._card, "put": one._memory}.get(step, drafting_module)
+    where = {"note": one._card, "put": one._memory}.get(step, writing_module)
     monkeypatch.setattr(where, step, fall_dead)
     with pytest.raises(KeyboardInterrupt):
         writing.commit()
@@ -124,7 +123,7 @@ def test_a_version_that_is_being_made_is_waited_for(tmp_path: Path, monkeypatch:
     other = attached(tmp_path)
     writing = _drafting(one, 1)
     writing.view[0] = 1
-    real = drafting_module.finish
+    real = writing_module.finish
     seen = list[object]()
 
     def look(*all_: object, **named: object) -> object:
@@ -133,7 +132,7 @@ def test_a_version_that_is_being_made_is_waited_for(tmp_path: Path, monkeypatch:
             other.write(2)
         return real(*all_, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(drafting_module, "finish", look)
+    monkeypatch.setattr(writing_module, "finish", look)
     writing.commit()
     assert seen == [None, 1]
     assert (other.version, other.sheet.redo) == (1, ())

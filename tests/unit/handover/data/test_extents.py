@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.handover.data.extents import (
+from solvent.handover.data.card import (
     ANOTHER,
     NO_LEVEL,
     SOME,

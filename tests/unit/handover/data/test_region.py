@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import DataLost, DataProblem, Misuse, SolventError
-from solvent.handover.data import drafting as drafting_module
 from solvent.handover.data import region as region_module
-from solvent.handover.data.draft import can_draft
+from solvent.handover.data import writing as writing_module
+from solvent.handover.data.memory import can_draft
 from tests.unit.handover.data.regions import attached, die, made
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def test_who_finishes_for_one_that_dies_just_then_has_the_lock(
     writing.resize(20_000)
     writing.view[:] = b"x" * 20_000
     with monkeypatch.context() as patch:
-        patch.setattr(drafting_module, "finish", None)
+        patch.setattr(writing_module, "finish", None)
         with pytest.raises(TypeError):
             writing.commit()
     take, times = other._card.try_take, iter(range(20_000))

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from solvent.handover.data.roll import Roll
+from solvent.handover.data.folder import Roll
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from solvent.errors import DataProblem
 from solvent.handover.data.card import Card
 from solvent.handover.data.memory import Memory
-from solvent.handover.data.segments import opened
+from solvent.handover.data.region import opened
 from tests.unit.handover.data.regions import attached, made
 
 if TYPE_CHECKING:

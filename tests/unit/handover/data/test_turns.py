@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from solvent.errors import DataLost
-from solvent.handover.data import drafting as drafting_module
 from solvent.handover.data import region as region_module
-from solvent.handover.data.draft import can_draft
-from solvent.handover.data.drafting import Drafting
-from solvent.handover.data.extents import version_of
+from solvent.handover.data import writing as writing_module
+from solvent.handover.data.card import version_of
+from solvent.handover.data.memory import can_draft
+from solvent.handover.data.writing import Drafting
 from tests.unit.handover.data.regions import attached, die, made
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class World:
             case "die noted" if isinstance(writing, Drafting):
                 with pytest.MonkeyPatch.context() as patch:
                     # Some bytes are in their places by then, but where only the version is put on the card.
-                    patch.setattr(drafting_module, "finish", _fall_dead)
+                    patch.setattr(writing_module, "finish", _fall_dead)
                     try:
                         writing.commit()
                     except KeyboardInterrupt:
