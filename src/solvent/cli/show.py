@@ -83,7 +83,7 @@ def _write(graph: Graph, form: str, options: Namespace) -> None:
 def _states(options: Namespace) -> tuple[Graph, int]:
     """Explore a program."""
     from solvent.cli.explore import explored_states
-    from solvent.engine.picturing import graph_of_states
+    from solvent.engine.state_graph import graph_of_states
 
     options.max_states = options.max_states or _MAX_STATES
     found, code = explored_states(load_program(options), options)

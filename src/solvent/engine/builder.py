@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine.expressions import ExpressionWriter, Text
 from solvent.engine.names import outer_text, rest_text
 from solvent.engine.onward import Product
-from solvent.engine.plan import children
 from solvent.engine.reuse import Reuse
 from solvent.lang.molecule import ATOMS, Symbol
 from solvent.lang.rule import Rule, closed_rule
@@ -36,6 +35,7 @@ from solvent.lang.syntax import (
     TuplePattern,
     Unary,
     VariablePattern,
+    children,
 )
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ class RuleCode:
         ]
         # The loops of its sweeps, by the types of the molecules they are for (see `sweep_code`).
         self.sweeps: dict[Any, Any] = {}
-        self.cannot_sweep = not can_sweep(self)
+        self.cannot_sweep = not can_sweep(self.plan)
         self._builder: Builder | None = None
         self._fields: list[str] = []
         self._reaction_code: Code | None = None
@@ -57,7 +57,7 @@ class RuleCode:
     @property
     def title(self) -> str:
         """What messages call the rule."""
-        return self.node.name or "anonymous"
+        return self.plan.title
 
     @cached_property
     def is_async(self) -> bool:

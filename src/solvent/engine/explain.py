@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from solvent.engine.expressions import conjuncts
 from solvent.engine.fitting import Bindings, SearchCut, Tries, fits, is_fitting, plain
 from solvent.engine.misfit import MAX_WAYS, Misfit, Way, alike, nearest_misfits
 from solvent.lang.evaluate import Spread, evaluate
@@ -18,7 +17,7 @@ from solvent.lang.molecule import Endless, Molecule, sub_solutions
 from solvent.lang.operators import Incomputable, truth
 from solvent.lang.printer import TreePrinter, print_molecule, print_pattern, print_rule
 from solvent.lang.rule import Rule
-from solvent.lang.syntax import Pattern, RestPattern
+from solvent.lang.syntax import Pattern, RestPattern, conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 MAX_STATES = 100_000
 """How many states are looked at unless the caller says otherwise."""
+_MAX_DRAWN = 40
+"""A picture of more states than this shows nothing."""
+_MAX_FINALS = 20
+_KNOWN = {True: "yes", False: "no", None: "not known"}
 _Passage: TypeAlias = "tuple[int, Rule, int]"
 """From a state, by a rule, to a state."""
 
@@ -206,10 +210,20 @@ class Exploration:
         return f"Exploration(states={len(self.states)}, finals={len(self.finals)}, {known})"
 
     def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
-        """Show it in a notebook."""
-        from solvent.engine.display import exploration_bundle
+        """Show it in a notebook: the states as a picture, or, where there are too many, what is known of them."""
+        if 0 < len(self.states) <= _MAX_DRAWN:
+            from solvent.engine.state_graph import graph_of_states
+            from solvent.pictures import drawn, svg
 
-        return exploration_bundle(self)
+            return {"image/svg+xml": svg(drawn(graph_of_states(self, repr(self))))}
+        from solvent.pictures.tables import table
+
+        finals = self.finals
+        rows = [(state, describe_state(self.states[state])) for state in finals[:_MAX_FINALS]]
+        more = f"and {len(finals) - _MAX_FINALS:,} more final states" if len(finals) > _MAX_FINALS else ""
+        says = f"{len(self.states):,} states{'' if self.is_complete else ' so far'}, {len(finals):,} of them final"
+        says += f"; confluent: {_KNOWN[self.confluent]}; every run ends: {_KNOWN[self.terminates]}"
+        return {"text/html": table(("state", "final"), rows, says=says, below=more)}
 
     def _replay(self, way: list[_Passage]) -> list[Record]:
         records: list[Record] = []

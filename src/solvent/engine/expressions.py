@@ -31,7 +31,7 @@ from solvent.lang.syntax import (
 from solvent.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from solvent.engine.code import Code
     from solvent.lang.functions import Functions
@@ -178,32 +178,3 @@ def _is_positive(value: Text) -> bool:
 
 def _copy_text(item: str) -> str:
     return f"*_copies({item[1:]}), " if item.startswith("*") else f"_copied({item}), "
-
-
-def conjuncts(condition: Expression | None) -> Iterator[Expression]:
-    """Give the parts of a condition that must all hold."""
-    if isinstance(condition, Binary) and condition.operator == "&&":
-        yield from conjuncts(condition.left)
-        yield from conjuncts(condition.right)
-    elif condition is not None:
-        yield condition
-
-
-def names_in(node: Expression) -> set[str]:
-    """Give the names an expression mentions."""
-    match node:
-        case Name():
-            return {node.text}
-        case Unary():
-            return names_in(node.operand)
-        case Binary():
-            return names_in(node.left) | names_in(node.right)
-        case Call():
-            return set().union(*map(names_in, node.arguments))
-        case TupleNode():
-            return set().union(*map(names_in, node.parts))
-        case ListNode() | SolutionNode():
-            return set().union(*map(names_in, node.items))
-        case RuleNode():
-            return set(node.captures)
-    return set()

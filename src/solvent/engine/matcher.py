@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine.builder import Builder, may_be_rule
-from solvent.engine.expressions import Text, names_in
+from solvent.engine.expressions import Text
 from solvent.engine.onward import Onward
 from solvent.engine.taking import Taker
 from solvent.lang.operators import OPERATORS
@@ -32,6 +32,7 @@ from solvent.lang.syntax import (
     SolutionPattern,
     TuplePattern,
     VariablePattern,
+    names_in,
 )
 
 if TYPE_CHECKING:

@@ -15,20 +15,18 @@ compares.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.engine.expressions import ExpressionWriter, Text, names_in
+from solvent.engine.expressions import ExpressionWriter, Text
 from solvent.lang.molecule import ATOMS, Symbol
-from solvent.lang.syntax import Literal, LiteralPattern, Pattern, TupleNode, TuplePattern, VariablePattern
+from solvent.lang.syntax import Literal, LiteralPattern, Pattern, TupleNode, TuplePattern, VariablePattern, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from solvent.engine.code import Code
-    from solvent.engine.compile import Entry
     from solvent.engine.index import Store
     from solvent.engine.plan import Element, Plan
-    from solvent.lang.functions import Functions
     from solvent.lang.syntax import Expression
 
 _MAX_DEPTH = 3
@@ -52,6 +50,14 @@ class Product:
         return f"({', '.join(part.text for part in self.parts)})"
 
 
+class _Reader(NamedTuple):
+    """An element of a rule of the store that could take a product."""
+
+    plan: Plan
+    element: Element | None
+    one_shot: bool
+
+
 class Onward:
     """Writes what becomes of the products of one rule's reaction; without a store, they are queued."""
 
@@ -71,12 +77,12 @@ class Onward:
             return
         product, others = products[0], products[1:]
         is_watched = self.store is None
-        entries = [] if is_watched else self._entries(product.key)
+        readers = [] if is_watched else self._readers(product.key)
         blocks = self.code.depth
-        for at, entry in enumerate(entries):
-            answer = self._answer(entry, product)
+        for at, reader in enumerate(readers):
+            answer = self._answer(reader, product)
             if answer is None:
-                entries = entries[at:]
+                readers = readers[at:]
                 break
             tests, made = answer
             if made is None:
@@ -91,8 +97,8 @@ class Onward:
             self.code.close()
             self.code.open("else:")
         else:
-            entries = []
-        same = None if is_watched else next((one for one in reusable if self._is_same(one, product, entries)), None)
+            readers = []
+        same = None if is_watched else next((one for one in reusable if self._is_same(one, product, readers)), None)
         if same is None:
             self.code.line(f"{self.queue(product.key)}.append({product.text})")
         else:
@@ -109,19 +115,19 @@ class Onward:
             self.code.line(f"s0.deaths += {len(taken)}")
         self.code.line(f"s0.reactions += {reactions}")
 
-    def _entries(self, key: Any) -> list[Entry]:
+    def _readers(self, key: Any) -> list[_Reader]:
         assert self.store is not None
         self.consulted.add(key)
-        return list(self.store.entries_of_key(key))
+        return [_Reader(one.code.plan, one.element, one.one_shot) for one in self.store.entries_of_key(key)]
 
     # --- A rule that needs nothing else.
 
-    def _answer(self, entry: Entry, product: Product) -> tuple[list[str], list[list[Text]] | None] | None:
+    def _answer(self, reader: _Reader, product: Product) -> tuple[list[str], list[list[Text]] | None] | None:
         """Give what a rule asks of a product and what it makes of it (None: it never takes it), or None if unknown."""
-        pattern = _lone_pattern(entry)
+        pattern = _lone_pattern(reader)
         if pattern is None or product.depth >= _MAX_DEPTH or self._branches >= _MAX_BRANCHES:
             return None
-        plan = entry.code.plan
+        plan = reader.plan
         tests: list[str] = []
         bound: dict[str, Text] = {}
         for part, text in zip(pattern.parts[1:], product.parts[1:], strict=True):
@@ -138,7 +144,7 @@ class Onward:
                 bound[part.name] = text
             else:
                 return None
-        writer = _writer(self.code, plan, entry.code.functions, bound)
+        writer = _writer(self.code, plan, bound)
         for condition in plan.conjuncts:
             test = _computed(writer, condition, bound)
             if test is None or test.kind is not bool:
@@ -165,7 +171,7 @@ class Onward:
 
     # --- A product that changes nothing.
 
-    def _is_same(self, element: Element, product: Product, entries: list[Entry]) -> bool:
+    def _is_same(self, element: Element, product: Product, readers: list[_Reader]) -> bool:
         """Say whether no rule and no index can tell a product from the molecule that an element took."""
         pattern = element.pattern
         if not isinstance(pattern, TuplePattern) or self.plan.head(pattern) is not product.key[1]:
@@ -176,15 +182,15 @@ class Onward:
         same = {at for at, part in enumerate(pattern.parts) if self._says(part, product.parts[at])}
         places = (place for one in self.store.tables(product.key) for place in one or range(product.key[0]))
         indexed = {place[0] if isinstance(place, tuple) else place for place in places}
-        return indexed <= same and all(self._sees_no_change(entry, pattern, product, same) for entry in entries)
+        return indexed <= same and all(self._sees_no_change(reader, pattern, product, same) for reader in readers)
 
     def _is_equal(self, element: Element, product: Product) -> bool:
         assert isinstance(element.pattern, TuplePattern)
         return all(map(self._says, element.pattern.parts, product.parts))
 
-    def _sees_no_change(self, entry: Entry, old: TuplePattern, product: Product, same: set[int]) -> bool:
-        plan = entry.code.plan
-        pattern = entry.element and entry.element.pattern
+    def _sees_no_change(self, reader: _Reader, old: TuplePattern, product: Product, same: set[int]) -> bool:
+        plan = reader.plan
+        pattern = reader.element and reader.element.pattern
         if not isinstance(pattern, TuplePattern) or plan.head(pattern) is None:
             return False
         for at, part in enumerate(pattern.parts):
@@ -211,21 +217,22 @@ class Onward:
         return frozenset({type(part.value)}) if isinstance(part, LiteralPattern) else None
 
 
-def _lone_pattern(entry: Entry) -> TuplePattern | None:
+def _lone_pattern(reader: _Reader) -> TuplePattern | None:
     """Give the pattern of a rule that needs one flat tuple and nothing else, and can react any time."""
-    code = entry.code
-    if len(code.elements) != 1 or len(code.plan.sites) != 1 or code.plan.top.rests or entry.one_shot or code.is_late:
+    plan = reader.plan
+    elements = plan.top.elements
+    if len(elements) != 1 or len(plan.sites) != 1 or plan.top.rests or reader.one_shot or plan.is_late:
         return None
-    if code.node.captures or code.node.is_inject or code.elements[0].kept:
+    if plan.rule.captures or plan.rule.is_inject or elements[0].kept:
         return None
-    pattern = code.elements[0].pattern
-    if not isinstance(pattern, TuplePattern) or type(code.plan.head(pattern)) is not Symbol:
+    pattern = elements[0].pattern
+    if not isinstance(pattern, TuplePattern) or type(plan.head(pattern)) is not Symbol:
         return None
     return pattern
 
 
-def _writer(code: Code, plan: Plan, functions: Functions, bound: dict[str, Text]) -> ExpressionWriter:
-    return ExpressionWriter(code, plan.rule, functions, lambda node: bound[node.text], lambda _: None)
+def _writer(code: Code, plan: Plan, bound: dict[str, Text]) -> ExpressionWriter:
+    return ExpressionWriter(code, plan.rule, plan.rule.functions, lambda node: bound[node.text], lambda _: None)
 
 
 def _computed(writer: ExpressionWriter, node: Expression, bound: dict[str, Text]) -> Text | None:

@@ -10,23 +10,19 @@ one element of an n-shot rule is not kept, or else a reaction would change nothi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from solvent.engine.expressions import conjuncts, names_in
 from solvent.lang.molecule import ATOMS, List, Symbol
 from solvent.lang.operators import NUMBERS, OPERATORS, ORDERED
 from solvent.lang.rule import KINDS, Rule
 from solvent.lang.solution import Solution
 from solvent.lang.syntax import (
     Binary,
-    Call,
     Expression,
-    LetNode,
     ListNode,
     ListPattern,
     Literal,
     LiteralPattern,
-    Multiplet,
     Name,
     Pattern,
     RestPattern,
@@ -36,12 +32,11 @@ from solvent.lang.syntax import (
     SolutionPattern,
     TupleNode,
     TuplePattern,
-    Unary,
     VariablePattern,
+    conjuncts,
+    names_in,
+    uses,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _HEADS = (Symbol, str, int)
 
@@ -153,6 +148,11 @@ class Plan:
         """Note that a variable has one of these types; none left means that the rule never reacts."""
         known = self.kinds.get(name)
         self.kinds[name] = kinds if known is None else known & kinds
+
+    @property
+    def title(self) -> str:
+        """What messages call the rule."""
+        return self.rule.name or "anonymous"
 
     # --- Types.
 
@@ -313,37 +313,3 @@ def _says_all(patterns: list[Pattern], items: list[Expression]) -> bool:
         else:
             return False
     return not left
-
-
-def uses(node: Expression, name: str) -> int:
-    """Count how often an expression uses a name."""
-    match node:
-        case Name():
-            return int(node.text == name)
-        case RuleNode():
-            return int(name in node.captures)
-    return sum(uses(child, name) for child in children(node))
-
-
-def children(node: Expression) -> Iterator[Expression]:
-    """Give the expressions directly inside an expression; a rule's own are not among them."""
-    match node:
-        case TupleNode():
-            yield from node.parts
-        case ListNode() | SolutionNode():
-            yield from node.items
-        case Unary():
-            yield node.operand
-        case Binary():
-            yield node.left
-            yield node.right
-        case Call():
-            yield from node.arguments
-        case Multiplet():
-            yield node.item
-            if node.count is not None:
-                yield node.count
-        case LetNode():
-            for binding in node.bindings:
-                yield binding.rule
-            yield from node.body

@@ -20,10 +20,9 @@ from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Store
 from solvent.engine.reaction import Flight, Reacting, Stopped, took_any
-from solvent.engine.registry import MIN_VISITS
 from solvent.engine.support import store_of
 from solvent.engine.sweep import sweep
-from solvent.engine.visit import make_visit
+from solvent.engine.visit import MIN_VISITS, note_visit
 from solvent.errors import LimitReached, SolventError, TooLarge
 from solvent.lang.functions import molecule_from_python
 from solvent.lang.molecule import ATOMS, Endless, List, Molecule, Opaque, sub_solutions
@@ -165,7 +164,7 @@ class Reactor(Reacting):
                     if visit is not None:
                         visit(active)
                         continue
-                entries = entries_for(active)
+                entries: tuple[Entry, ...] = entries_for(active)
                 for _ in _IN_A_ROW:
                     for entry in entries:
                         if not entry.cell.alive or (entry.needs and not store.holds(entry.needs)):
@@ -188,7 +187,7 @@ class Reactor(Reacting):
                 if type(active) is tuple and not is_watched:
                     store.visits += 1
                     if store.visits >= MIN_VISITS:
-                        store.note_fast(active, entries, solution, make_visit)
+                        note_visit(active, entries, store, solution)
                         fast = store.fast.get
         except BaseException as error:
             is_placed = active is _PLACED or (is_slow and self._placed == self._turn)

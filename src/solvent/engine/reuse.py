@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.engine.plan import children, says
-from solvent.lang.syntax import Expression, Name, SolutionNode, SolutionPattern, TupleNode, TuplePattern
+from solvent.engine.plan import says
+from solvent.lang.syntax import Expression, Name, SolutionNode, SolutionPattern, TupleNode, TuplePattern, children
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,7 +28,7 @@ from solvent.lang.molecule import ATOMS
 if TYPE_CHECKING:
     from solvent.engine.compile import RuleCode
     from solvent.engine.index import Store
-    from solvent.engine.reactor import Reactor
+    from solvent.engine.reaction import Reacting
     from solvent.lang.molecule import Molecule
     from solvent.lang.rule import Rule
     from solvent.lang.solution import Solution
@@ -38,7 +38,7 @@ _SETTLED_SHARE = 4
 
 
 def sweep(
-    reactor: Reactor, solution: Solution, store: Store, fresh: list[Molecule], kinds: frozenset[type]
+    reactor: Reacting, solution: Solution, store: Store, fresh: list[Molecule], kinds: frozenset[type]
 ) -> list[Molecule]:
     """React what can be swept among fresh molecules, settle the survivors, and give the molecules not dealt with."""
     if len(fresh) < MIN_SIZE or not store.rules or store.has_endless or reactor.max_reactions is not None:
@@ -57,7 +57,7 @@ _SWEPT = frozenset({int, float, str, tuple})
 
 
 def _sweep_shape(
-    reactor: Reactor, solution: Solution, store: Store, fresh: list[Molecule], shape: Any, *, alone: bool
+    reactor: Reacting, solution: Solution, store: Store, fresh: list[Molecule], shape: Any, *, alone: bool
 ) -> list[Molecule]:
     rule = store.only_reader(shape)
     if rule is None or (type(shape) is int and len(store.tuple_rows(shape)) > 1):
@@ -94,7 +94,7 @@ def _sweep_shape(
 
 
 def _sweep_groups(  # noqa: PLR0917 - what it fills comes last
-    reactor: Reactor, rule: Rule, code: SweepCode, groups: list[Any], swept: list[Molecule], out: list[Molecule]
+    reactor: Reacting, rule: Rule, code: SweepCode, groups: list[Any], swept: list[Molecule], out: list[Molecule]
 ) -> int:
     """Sweep every group; those not reached when the run is asked to stop stay in the list."""
     sweep_group = code.bind(rule)
@@ -144,7 +144,7 @@ def _code(rule: Rule, shape: Any, molecules: list[Molecule]) -> SweepCode | None
             kinds += found
     else:
         kinds = [shape]
-    return sweep_code(code, tuple(kinds), is_tuple=type(shape) is int)
+    return sweep_code(code.plan, code.sweeps, tuple(kinds), is_tuple=type(shape) is int)
 
 
 def _shape(molecule: Molecule) -> Any:

@@ -13,7 +13,7 @@ from solvent.lang.syntax import Expression, Literal, Name, Pattern, TupleNode, T
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.engine.compile import RuleCode
+    from solvent.engine.plan import Plan
     from solvent.lang.rule import Rule
 
 
@@ -30,21 +30,20 @@ class SweepCode:
         self.key = key
 
 
-def sweep_code(code: RuleCode, kinds: tuple[type, ...], *, is_tuple: bool) -> SweepCode | None:
+def sweep_code(
+    plan: Plan, known: dict[Any, SweepCode | None], kinds: tuple[type, ...], *, is_tuple: bool
+) -> SweepCode | None:
     """Give the loop for molecules whose parts have these types, made once; None if the rule cannot be swept so."""
-    known = code.sweeps
     if kinds not in known:
         try:
-            known[kinds] = _Writer(code, kinds, is_tuple=is_tuple).write()
+            known[kinds] = _Writer(plan, kinds, is_tuple=is_tuple).write()
         except _CannotSweep:
             known[kinds] = None
-    found: SweepCode | None = known[kinds]
-    return found
+    return known[kinds]
 
 
-def can_sweep(code: RuleCode) -> bool:
+def can_sweep(plan: Plan) -> bool:
     """Say whether a rule could be swept at all: two flat patterns of its own solution, and it stays."""
-    plan = code.plan
     if plan.one_shot or plan.is_late or len(plan.sites) != 1 or len(plan.elements) != 2:
         return False
     one, other = (element.pattern for element in plan.elements)
@@ -54,17 +53,16 @@ def can_sweep(code: RuleCode) -> bool:
 
 
 class _Writer:
-    def __init__(self, code: RuleCode, kinds: tuple[type, ...], *, is_tuple: bool) -> None:
-        self.rule_code = code
-        self.plan = code.plan
+    def __init__(self, plan: Plan, kinds: tuple[type, ...], *, is_tuple: bool) -> None:
+        self.plan = plan
         self.kinds = kinds
         self.is_tuple = is_tuple
-        self.code = Code(code.title)
+        self.code = Code(plan.title)
         # How many comparisons may pass before the run is asked whether it should stop.
         self.code.names["POLL"] = 50_000
         self.places: dict[str, str] = {}
         self.types: dict[str, type] = {}
-        self.writer = ExpressionWriter(self.code, code.node, code.functions, self._variable, self._spread)
+        self.writer = ExpressionWriter(self.code, plan.rule, plan.rule.functions, self._variable, self._spread)
         first, second = self.plan.elements
         self.parts = [self._parts(first.pattern), self._parts(second.pattern)]
         self.shared = self._check_parts()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.engine.expressions import ExpressionWriter, Text, names_in, truth_of
+from solvent.engine.expressions import ExpressionWriter, Text, truth_of
 from solvent.engine.names import outer_text, rest_text
 from solvent.lang.molecule import ATOMS, Symbol
 from solvent.lang.syntax import (
@@ -18,6 +18,7 @@ from solvent.lang.syntax import (
     SolutionPattern,
     TuplePattern,
     VariablePattern,
+    names_in,
 )
 
 if TYPE_CHECKING:

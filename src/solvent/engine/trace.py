@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 _POLL_MASK = 0xFF
+_MAX_SHOWN = 50
+"""The most reactions that a notebook shows."""
 
 
 class Made:
@@ -170,10 +172,18 @@ class Recorder:
         return same[-1] if same else None
 
     def _repr_html_(self) -> str:
-        """Show it in a notebook."""
-        from solvent.engine.display import reactions_html
+        """Show it in a notebook: of many reactions, the first and the last."""
+        from solvent.pictures.tables import table
 
-        return reactions_html(self)
+        half, count = _MAX_SHOWN // 2, len(self.records)
+        if count <= _MAX_SHOWN:
+            rows = [*map(_row, self.records)]
+        else:
+            more = "…", f"{count - 2 * half:,} more", "", ""
+            rows = [*map(_row, self.records[:half]), more, *map(_row, self.records[-half:])]
+        state = "inert" if self.solution.inert else "not inert"
+        says = f"{state} after {count:,} reaction{'' if count == 1 else 's'}"
+        return table(("", "rule", "found", "left"), rows, says=says)
 
     def _everywhere(self, solution: Solution) -> Iterator[Solution]:
         yield solution
@@ -265,6 +275,10 @@ class Recorder:
                 self._places[id(sub)] = _place(self._places.get(id(solution), ""), molecule)
                 self._sync(sub, reaction, level + 1, inside)
         self._held[id(solution)] = now
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    return record.number, record.rule, ", ".join(record.before) or "nothing", ", ".join(record.after) or "nothing"
 
 
 def _place(around: str, molecule: Molecule) -> str:

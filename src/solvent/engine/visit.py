@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine.code import Code
 from solvent.engine.index import Cell
 from solvent.engine.matcher import Matcher
+from solvent.lang.molecule import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from solvent.lang.molecule import Molecule
     from solvent.lang.solution import Solution
 
+MIN_VISITS = 100
+"""How many tuples must have been tried in a store before it pays to write a function that visits one."""
 _made: dict[Any, list[_Text]] = {}
 
 
@@ -38,7 +41,22 @@ class _Text:
         return all(_state(store, key) == state for key, state in self.counts_on.items())
 
 
-def make_visit(
+def note_visit(molecule: Molecule, entries: tuple[Entry, ...], store: Store, solution: Solution) -> None:
+    """Remember how to visit molecules like this one, if each entry is ready for that."""
+    if not store.rules:
+        return
+    head = molecule[0]
+    key = (len(molecule), head)
+    if type(head) is not Symbol or key not in store.heads or store.has_endless:
+        return
+    # A visit settles the molecule in the indexes that it knows of, so its searches must not make further ones.
+    codes = [entry.code for entry in entries if entry.can_attempt()]
+    lengths = {0, len(molecule)}
+    if len(codes) == len(entries) and not any(one.takes_rules or lengths & one.looks_up for one in codes):
+        store.fast[key] = _make_visit(entries, store, solution, key)
+
+
+def _make_visit(
     entries: tuple[Entry, ...],
     store: Store,
     solution: Solution,

@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from solvent.source import Source
 
 
@@ -369,6 +371,72 @@ class ProgramNode(Node):
         self.header = header if header is not None else []
         self.start = start
         self.end = end
+
+
+# --- Going through an expression.
+
+
+def conjuncts(condition: Expression | None) -> Iterator[Expression]:
+    """Return the parts of a condition that must all hold."""
+    if isinstance(condition, Binary) and condition.operator == "&&":
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
+    elif condition is not None:
+        yield condition
+
+
+def names_in(node: Expression) -> set[str]:
+    """Return the names that an expression mentions."""
+    match node:
+        case Name():
+            return {node.text}
+        case Unary():
+            return names_in(node.operand)
+        case Binary():
+            return names_in(node.left) | names_in(node.right)
+        case Call():
+            return set().union(*map(names_in, node.arguments))
+        case TupleNode():
+            return set().union(*map(names_in, node.parts))
+        case ListNode() | SolutionNode():
+            return set().union(*map(names_in, node.items))
+        case RuleNode():
+            return set(node.captures)
+    return set()
+
+
+def uses(node: Expression, name: str) -> int:
+    """Return how often an expression uses a name."""
+    match node:
+        case Name():
+            return int(node.text == name)
+        case RuleNode():
+            return int(name in node.captures)
+    return sum(uses(child, name) for child in children(node))
+
+
+def children(node: Expression) -> Iterator[Expression]:
+    """Return the expressions directly inside an expression; a rule's own are not among them."""
+    match node:
+        case TupleNode():
+            yield from node.parts
+        case ListNode() | SolutionNode():
+            yield from node.items
+        case Unary():
+            yield node.operand
+        case Binary():
+            yield node.left
+            yield node.right
+        case Call():
+            yield from node.arguments
+        case Multiplet():
+            yield node.item
+            if node.count is not None:
+                yield node.count
+        case LetNode():
+            for binding in node.bindings:
+                yield binding.rule
+            yield from node.body
 
 
 def _same_value(one: object, other: object) -> bool:

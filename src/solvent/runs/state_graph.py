@@ -1,6 +1,6 @@
 """The states of a workflow, as a graph to draw: what runs in each, and what starts or is done between them.
 
-Those of a program are drawn by `engine.picturing`.
+Those of a program are drawn by `engine.state_graph`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from solvent.engine.picturing import LABEL_LETTERS, edges_of, node_of, told
+from solvent.engine.state_graph import LABEL_LETTERS, edges_of, node_of, told
 from solvent.pictures.graph import Graph
 from solvent.pictures.text_width import cut
 from solvent.runs.causality import between

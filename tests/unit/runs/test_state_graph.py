@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.engine.explore import explore
-from solvent.engine.picturing import graph_of_states
+from solvent.engine.state_graph import graph_of_states
 from solvent.hocl.program import parse
 from solvent.pictures import text
 

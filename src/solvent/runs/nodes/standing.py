@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine.compile import code_of
-from solvent.engine.plan import children
 from solvent.lang.molecule import ATOMS, Endless, List, Molecule
 from solvent.lang.rule import Rule
 from solvent.lang.syntax import (
@@ -28,6 +27,7 @@ from solvent.lang.syntax import (
     SolutionNode,
     TupleNode,
     VariablePattern,
+    children,
 )
 from solvent.runs.nodes.homes import homes_of
 from solvent.runs.nodes.shapes import Home, words_of

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from itertools import pairwise
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from solvent.engine.explore import describe_state
 from solvent.engine.successors import successors
+from solvent.lang.printer import print_molecule
 from solvent.pictures.graph import Edge, Graph, Node, ways_back
 from solvent.pictures.text_width import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from solvent.engine.explore import Exploration
+    from solvent.lang.solution import Solution
     from solvent.pictures.graph import Link
 
 _LETTERS = 28
@@ -28,7 +28,35 @@ _MAX_TIP = 1_000
 _MAX_WAY = 12
 
 
-def graph_of_states(found: Exploration, name: str) -> Graph:
+class Explored(Protocol):
+    """What `explore` returns, as far as it can be seen in a picture."""
+
+    edges: list[list[int]]
+    is_complete: bool
+
+    @property
+    def states(self) -> Sequence[Solution]:
+        """All states, the first one first."""
+
+    @property
+    def finals(self) -> list[int]:
+        """The numbers of those in which nothing can react."""
+
+    @property
+    def confluent(self) -> bool | None:
+        """Whether any two runs can still meet."""
+
+    def cycle(self) -> list[int] | None:
+        """Return states that lead back to the first of them, or `None`."""
+
+    def divergence(self) -> tuple[int, int]:
+        """Return two states whose runs can never meet again."""
+
+    def path(self, state: int) -> list[int]:
+        """Return the states through which a state was first reached."""
+
+
+def graph_of_states(found: Explored, name: str) -> Graph:
     """Give the states of a program; a run to each of two ends that differ, or one that never ends, can be seen."""
     finals = {*found.finals}
     ends: dict[int, str] = {}
@@ -53,12 +81,12 @@ def graph_of_states(found: Exploration, name: str) -> Graph:
         what += [f"… {missing[number]} more"] if missing[number] else []
         kind = "diverging" if number in ends else "final" if number in finals else "" if number else "start"
         what += ["↺ by " + " or ".join(rules[number, number])] if (number, number) in rules else []
-        nodes.append(node_of(number, what, describe_state(state), kind, is_open=missing[number] > 0))
+        nodes.append(node_of(number, what, print_molecule(state), kind, is_open=missing[number] > 0))
     labels = {link: " or ".join(some) for link, some in rules.items()}
     return Graph(tuple(nodes), edges_of(len(nodes), labels, run), name, tuple(legend), noun="state", when="by")
 
 
-def _rules(found: Exploration) -> tuple[dict[Link, list[str]], list[int]]:
+def _rules(found: Explored) -> tuple[dict[Link, list[str]], list[int]]:
     """Give the rules that lead from state to state, and to how many states that were not looked at each leads."""
     rules: dict[Link, list[str]] = {}
     missing = []
