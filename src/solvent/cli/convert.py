@@ -90,7 +90,7 @@ def _program(options: Namespace) -> str:
     from solvent.workflows.translate import concretise
 
     workflow, folder = load_workflow(options.file, scale=options.scale)
-    concrete = concretise(workflow, inputs_of(options), folder=folder)
+    concrete = concretise(workflow, inputs_of(options, workflow), folder=folder)
     _refuse_opaque(concrete)
     return program_text(concrete.solution)
 

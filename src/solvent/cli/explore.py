@@ -122,7 +122,7 @@ def explored_orders(workflow: Workflow, folder: Path, options: Namespace) -> tup
     with Watch(lambda: len(found.states), noun="states") as watch, prints_to_standard_error():
         explore_workflow(
             workflow,
-            inputs_of(options),
+            inputs_of(options, workflow),
             signals=options.signal,
             max_states=options.max_states,
             should_stop=_stopper(watch, options.max_seconds),

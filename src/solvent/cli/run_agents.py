@@ -54,7 +54,8 @@ def run_by_agents(options: Namespace) -> int:
     with open_patiently(url_of(options), is_durable=not options.no_sync) as store:
         run = options.name or new_name(workflow.name)
         with hints_with_store(options):
-            give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards, signals=options.signal,
+            inputs = inputs_of(options, workflow)
+            give_to_agents(store, run, workflow, inputs, max_shards=options.shards, signals=options.signal,
                            deadline=options.deadline)  # fmt: skip
         return watch_with_agents(store, run, options)
 

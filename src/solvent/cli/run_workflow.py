@@ -58,7 +58,7 @@ def run_workflow(options: Namespace) -> int:
     refuse(options, ("services",), said)
     loaded = load_workflow_to_run(options.file, scale=options.scale)
     with _all_problems_of_services(loaded, folder_of(options.file)):
-        inputs = inputs_of(options)
+        inputs = inputs_of(options, loaded.workflow)
         held = begin_record(options, loaded.workflow, inputs)
         try:
             return execute(loaded.workflow, folder_of(options.file), options, inputs=inputs, held=held)

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     workflow = load_workflow_to_run(options.file, scale=options.scale).workflow
     with store_for(options) as store, hints_with_store(options):
         run = options.name or new_name(workflow.name)
-        record = give_to_agents(store, run, workflow, inputs_of(options), max_shards=options.shards,
+        record = give_to_agents(store, run, workflow, inputs_of(options, workflow), max_shards=options.shards,
                                 deadline=options.deadline)  # fmt: skip
     if options.format == "json":
         write_json({"run": run, "workflow": record.workflow, "shards": record.shards})

@@ -99,9 +99,13 @@ def add_signals(parser: Any, *, is_timed: bool = True) -> None:
     )
 
 
-def inputs_of(options: Namespace) -> dict[str, Any]:
-    """Return the inputs by name; of several values the last one counts."""
-    return dict(options.input)
+def inputs_of(options: Namespace, workflow: Workflow) -> dict[str, Any]:
+    """Return the inputs by name, as the workflow's annotations say; of several values the last one counts."""
+    from solvent.workflows.inputs import typed_inputs
+
+    texts = dict(options.input)
+    values = {name: text if (found := _json_of(text)) is None else found[0] for name, text in texts.items()}
+    return typed_inputs(workflow, values, texts)
 
 
 def _scale(text: str) -> float:
@@ -114,12 +118,11 @@ def _scale(text: str) -> float:
     return value
 
 
-def _input(text: str) -> tuple[str, Any]:
+def _input(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise ArgumentTypeError(f"must be NAME=VALUE, not `{text}`")
-    found = _json_of(value)
-    return name, value if found is None else found[0]
+    return name, value
 
 
 def _signal(text: str) -> tuple[float, str, Any]:

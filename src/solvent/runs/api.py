@@ -30,6 +30,7 @@ from solvent.runs.run_handle import BackgroundRun, Run, executed
 from solvent.runs.store_address import address_of, open_existing
 from solvent.workflows.checks import check as problems_of
 from solvent.workflows.durations import DURATION_RULE, seconds_of
+from solvent.workflows.inputs import typed_inputs
 from solvent.workflows.model import Workflow
 
 if TYPE_CHECKING:
@@ -286,7 +287,7 @@ def _plan(
     definition = definition_of(flow)
     if problems := problems_of(definition):
         raise problems[0]
-    plan = _Plan(flow, definition, inputs, options, should_stop)
+    plan = _Plan(flow, definition, typed_inputs(definition, inputs or {}), options, should_stop)
     # It is refused before anything is begun.
     _ = plan.deadline
     return plan

@@ -32,6 +32,7 @@ from solvent.services.clock import Clock
 from solvent.services.current_call import Allowance
 from solvent.services.failure import Failure
 from solvent.services.observer import CallSeen, SeenByAll
+from solvent.services.parameters import Parameters
 from solvent.services.python import Loop, awaiting, function_of, is_asynchronous
 from solvent.services.threads import Single, Threads
 from solvent.values.classes import Unloaded, needs_restoring, restore
@@ -115,6 +116,8 @@ class Caller:
         self._closed = threading.Event()
         self._starters: dict[str, Starter] = {}
         self._services: dict[str, Service] = {}
+        # Of functions that take classes with fields.
+        self._parameters: dict[str, Parameters] = {}
         self._launches: dict[str, Launch] = {}
         try:
             for service in services:
@@ -154,6 +157,11 @@ class Caller:
             try:
                 arguments, keywords = self._restored(arguments), self._restored(keywords)
             except (Unloaded, ValueError) as error:
+                return _refuse(done, error)
+        if service in self._parameters:
+            try:
+                arguments, keywords = self._parameters[service].fit(arguments, keywords)
+            except ValueError as error:
                 return _refuse(done, error)
         try:
             starter = self._starters[service]
@@ -197,6 +205,7 @@ class Caller:
         self.folder, self.lender, self._observer, self._makers = folder, lender, observer, {**_MAKERS, **makers}
         self._claim_queue, self._is_inner = ClaimQueue(), is_inner
         self._services, self._launches = {service.name: service for service in services}, {}
+        self._parameters = {}
         self._starters = {name: self._make_starter(service) for name, service in self._services.items()}
 
     def renew_processes(self) -> None:
@@ -219,6 +228,8 @@ class Caller:
         """Make one attempt of a call for somebody else, who counts them; `began` is called when the service begins."""
         try:
             arguments, keywords = self._restored(arguments), self._restored(keywords)
+            if service in self._parameters:
+                arguments, keywords = self._parameters[service].fit(arguments, keywords)
         except (Unloaded, ValueError) as error:
             return _refuse(done, error)
         found = self._services[service]
@@ -302,6 +313,8 @@ class Caller:
 
     def _make_starter(self, service: Service) -> Starter:
         """Return the function that starts calls of a service: the short path for a plain function."""
+        if service.kind == "python" and (parameters := Parameters(function_of(service, self.folder))):
+            self._parameters[service.name] = parameters
         if self._makers.get(service.kind) is make_python and not self.lends_to(service):
             function = function_of(service, self.folder)
             is_plain = service.policy == Policy() and self.executor is None and self._observer is None

@@ -2,7 +2,8 @@
 
 Reading order: `limits` (for bytes from outside), `encoding` (survives a lack of memory), `arrays`, `tables`,
 `library_types`, `codecs` (those of users), `pickles`, `classes` (instances by their fields), `large`, `places` (which
-part of a value is wrong), `codec`; `text` (a value as people read it).
+part of a value is wrong), `codec`; `text` (a value as people read it); `annotations` (a value as a function wants
+it).
 """
 
 __all__: list[str] = []

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from solvent.workflows import model
 from solvent.workflows.formats.python.builder import HINT_PLAIN, Builder, Step, builder_for, current_builder, problem
 from solvent.workflows.formats.python.control_flow import NO_DEFAULT, EachMethods, Instances, positions
+from solvent.workflows.inputs import note_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -268,6 +269,9 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         if on_error not in {"fail", "skip", "default"}:
             hint = '`on_error="skip"` leaves the item out, `on_error="default"` puts `default` in its place'
             raise problem("W154", f"{on_error!r} is nothing to do for an item that fails", hint=hint)
+        if isinstance(default, Step):
+            hint = "a constant; or let a service stand in: fetch.otherwise(other).each(xs)"
+            raise problem("W154", f"{default!r} cannot be the default of an item", hint=hint)
         if (default is not NO_DEFAULT) != (on_error == "default"):
             raise problem("W154", '`default` goes with `on_error="default"`', hint="give both, or none of them")
         args, over = positions(how, lists)
@@ -348,7 +352,9 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         with builder.tracing():
             # A function of any type may be traced: what it takes are steps, whatever it is annotated with.
             trace = cast("Callable[..., Any]", function)
-            return builder.finish(trace(*steps.args, **steps.kwargs)), builder.places
+            found = builder.finish(trace(*steps.args, **steps.kwargs))
+        note_types(found, function)
+        return found, builder.places
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Name the inputs: which of them a workflow gets must not depend on their order."""

@@ -36,12 +36,14 @@ to it that they do not come at the same time.
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from msgspec.structs import replace
 
+from solvent.values.annotations import converted, type_text, types_of
 from solvent.workflows import model
 from solvent.workflows.durations import DURATION_RULE, seconds_of
 from solvent.workflows.formats.python.builder import Step, builder_for, problem
@@ -107,10 +109,20 @@ def service(function: Callable[P, R], /) -> ServiceFunction[P, R]: ...
 
 
 @overload
-def service(*, name: str | None = None, pickle: bool = False, **limits: Unpack[Limits]) -> ServiceDecorator: ...
+def service(
+    *, name: str | None = None, pickle: bool = False, check: bool = False, **limits: Unpack[Limits]
+) -> ServiceDecorator: ...
 
 
-def service(function: Any = None, /, *, name: str | None = None, pickle: bool = False, **limits: Unpack[Limits]) -> Any:
+def service(
+    function: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    pickle: bool = False,
+    check: bool = False,
+    **limits: Unpack[Limits],
+) -> Any:
     """Make a service of a function, synchronous or asynchronous: `@service`, or `@service(timeout=5, retries=2)`.
 
     Inside a workflow a call of the service adds a step; anywhere else it runs the function, so it can be tested like
@@ -119,11 +131,15 @@ def service(function: Any = None, /, *, name: str | None = None, pickle: bool = 
     - `name`: what its tasks are called, if not as the function.
     - `pickle`: keep what is no data in its results, such as a fitted model, as a pickle in records and at agents. The
       services of the workflow are then called with what such pickles make, so the store must be one that you trust.
+    - `check`: make the result what the return annotation says, such as a dataclass of a dictionary, and fail the call
+      if it is something else.
     - `limits`: time-out, retries and other `Limits` of each call.
+
+    Data that stands for a parameter which is a dataclass, a msgspec struct or a pydantic model becomes one.
 
     Returns a `ServiceFunction` with the signature of the function.
 
-    Raises `WorkflowProblem` (W154) if the name is not text.
+    Raises `WorkflowProblem` (W154) if the name is not text, or nothing says what is to be checked.
 
     >>> from solvent import run, service, workflow
     >>> @service(timeout=5, retries=2)
@@ -139,11 +155,15 @@ def service(function: Any = None, /, *, name: str | None = None, pickle: bool = 
     """
     _check_name(name)
     if function is None:
-        return functools.partial(_python_service, name=name, pickle=pickle, limits=limits)
-    return _python_service(function, name=name, pickle=pickle, limits=limits)
+        return functools.partial(_python_service, name=name, pickle=pickle, check=check, limits=limits)
+    return _python_service(function, name=name, pickle=pickle, check=check, limits=limits)
 
 
-def _python_service(function: Any, *, name: str | None, pickle: bool, limits: Limits) -> ServiceFunction[Any, Any]:
+def _python_service(
+    function: Any, *, name: str | None, pickle: bool, check: bool, limits: Limits
+) -> ServiceFunction[Any, Any]:
+    if check:
+        function = _checked(function)
     home, inside = getattr(function, "__module__", None), getattr(function, "__qualname__", "<unknown>")
     is_importable = home not in {None, "__main__"} and "<" not in inside
     described = model.Service(
@@ -156,6 +176,36 @@ def _python_service(function: Any, *, name: str | None, pickle: bool, limits: Li
     # Not the bare function: a worker process finds by its name what the module has under it, which is the service.
     made.described = replace(described, function=made)
     return made
+
+
+def _checked(function: Any) -> Any:
+    """Return a function whose results are what its annotation says; any other raises `TypeError`."""
+    types = types_of(function)
+    if "return" not in types:
+        message = f"nothing says what `{getattr(function, '__name__', function)}` returns"
+        raise problem("W154", message, hint="annotate it: def f(x) -> list[int]", about=function)
+    kind = types["return"]
+
+    def fit(value: Any) -> Any:
+        try:
+            return converted(value, kind)
+        except ValueError as error:
+            said = str(error)
+            raise TypeError(f"its result is no `{type_text(kind)}`: {said[:1].lower()}{said[1:]}") from None
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def answered(*args: Any, **kwargs: Any) -> Any:
+            return fit(await function(*args, **kwargs))
+
+        return answered
+
+    @functools.wraps(function)
+    def returned(*args: Any, **kwargs: Any) -> Any:
+        return fit(function(*args, **kwargs))
+
+    return returned
 
 
 @overload
