@@ -7,6 +7,7 @@ Failures and adaptations stay on the screen.
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -51,6 +52,11 @@ class View:
 
     def __exit__(self, *_: object) -> None:
         """End."""
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the terminal to somebody else for a while."""
+        yield
 
     def take(self, event: TaskEvent) -> None:
         """Take an event of the run."""
@@ -174,6 +180,15 @@ class Picture(View):
     def __exit__(self, *_: object) -> None:
         """Remove the picture; the summary reports how the run ended."""
         self._live.stop()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Remove the picture for a while."""
+        self._live.stop()
+        try:
+            yield
+        finally:
+            self._live.start()
 
     def take(self, event: TaskEvent) -> None:
         """Change the picture; failures and adaptations are written above it."""

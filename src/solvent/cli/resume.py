@@ -50,6 +50,11 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with open_records(options) as store:
         record = find(store, options.run) if options.run else latest(store, partial(is_left, store))
+        if options.debug is not None:
+            from solvent.cli.debug import debug
+
+            folder = folder_of(options.file or record.file)
+            return debug(store, record, load_recorded(record, options.file), folder, options.debug)
         if record.folder:
             refuse(options, ("scale",), "cannot be changed: this run keeps its scale")
         record = _continued(store, record, options)
@@ -85,6 +90,8 @@ def parser() -> ArgumentParser:
     )
     parser.add_argument("--retry-failed", action="store_true", help="make calls again that have failed")
     parser.add_argument("--from", dest="since", metavar="TASK", help="run this task again, and all after it")
+    says = "only call this task, which failed, once more, in this process under the debugger, with the same arguments"
+    parser.add_argument("--debug", metavar="TASK", help=says)
     says = "continue even if the original process may be alive; that process will notice and stop"
     parser.add_argument("--take-over", action="store_true", help=says)
     add_agents(parser)

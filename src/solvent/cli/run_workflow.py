@@ -12,6 +12,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.breakpoints import breakpoints
 from solvent.cli.interrupt import raise_if_interrupted
 from solvent.cli.live import view_for
 from solvent.cli.progress import Watch, prints_to_standard_error
@@ -167,7 +168,7 @@ def _execute(
                 tracer.begin(run.solution)
             if held is not None:
                 held.tell = view.go_on
-            with prints_to_standard_error(), view:
+            with prints_to_standard_error(), view, breakpoints(view):
                 report = run.run() if held is None else held.execute(run)
             workflow = run.execution.workflow
             view.end(report)

@@ -182,6 +182,8 @@ class Execution:
         self._is_shared = is_shared
         self.watch: Callable[[TaskEvent], None] | None = watch if root is None else root.watch
         self.spectator = spectator
+        #: Whom calls are shown to that have failed, while they are done again.
+        self.on_failure: Callable[[OpenCall, CallFailed], None] | None = None
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._judge = judge_of(workflow, folder)
         # The predicates to ask about a task's result before it is taken in: they may take their time.
@@ -787,6 +789,8 @@ class Execution:
         if isinstance(event, CallFailed):
             failure = Failure(event.kind, event.text, event.output)
             call.item = self.item_of(call, None, failure)
+            if self.root.on_failure is not None:
+                self.root.on_failure(call, event)
             self.take_in(call, None, failure, event.attempts)
         else:
             value = self._kept_value(event)

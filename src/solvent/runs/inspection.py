@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from solvent.errors import SolventError
+from solvent.errors import SolventError, WorkflowProblem
 from solvent.runs.api import definition_of
 from solvent.workflows.checks import check as check_model
 from solvent.workflows.formats.python.callables import WorkflowFunction
 from solvent.workflows.formats.python.files import loaded_of
+from solvent.workflows.model import Result
 from solvent.workflows.places import Loaded, Places
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from solvent.lang.doubts import Doubt
     from solvent.runs.exploration import Orders
@@ -182,8 +186,55 @@ def problems_and_doubts(loaded: Loaded, folder: Path) -> tuple[list[SolventError
 
     found = check_model(loaded.workflow, loaded.places)
     others = [*service_problems(loaded, folder), *library_problems(loaded, folder, workflow_functions())]
+    if not found and not others:
+        others = _forgotten_returns(loaded, folder)
     # Doubts follow the ways through a workflow, so those must lead somewhere.
     return [*found, *others], [] if found else workflow_doubts(loaded)
+
+
+def _forgotten_returns(loaded: Loaded, folder: Path) -> list[SolventError]:
+    """List the tasks that are called for each item of what a function without a `return` returns."""
+    from solvent.services.python import function_of
+    from solvent.workflows.items import leaves
+
+    workflow = loaded.workflow
+    services = {one.name: one for one in workflow.services if one.kind == "python"}
+    found: list[SolventError] = []
+    for task in workflow.tasks:
+        for at in () if task.each is None else leaves(task.each):
+            slot = task.slots[at]
+            source = workflow.by_name[slot.task] if isinstance(slot, Result) and slot.item is None else None
+            service = None if source is None or source.each is not None else services.get(source.service)
+            if source is None or service is None or not _returns_nothing(function_of(service, folder)):
+                continue
+            message = f"`{task.name}` is called for each item of what `{source.name}` returns, which is nothing"
+            span = loaded.places.get(("task", source.name))
+            found.append(WorkflowProblem("W213", message, span=span, hint=f"a `return` is missing in `{service.name}`"))
+    return found
+
+
+def _returns_nothing(function: Callable[..., Any]) -> bool:
+    """Return whether a function has no `return` with a value, as its source shows; false where that is not there."""
+    plain = inspect.unwrap(getattr(function, "function", None) or function)
+    try:
+        (node,) = ast.parse(textwrap.dedent(inspect.getsource(plain))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return False
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_stub(node):
+        return False
+    todo: list[ast.AST] = [*node.body]
+    for one in todo:
+        if isinstance(one, ast.Yield | ast.YieldFrom) or (isinstance(one, ast.Return) and one.value is not None):
+            return False
+        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo += ast.iter_child_nodes(one)
+    return True
+
+
+def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a function only raises, or is not written yet."""
+    last = node.body[-1]
+    return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant))
 
 
 def service_problems(loaded: Loaded, folder: Path) -> list[SolventError]:

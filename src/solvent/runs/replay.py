@@ -20,10 +20,12 @@ from solvent.runs.turns import Inbox
 from solvent.workflows.translate import Concretiser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from solvent.lang.molecule import Molecule
+    from solvent.runs.calls import OpenCall
+    from solvent.runs.events import CallFailed
     from solvent.runs.execution import Spectator
     from solvent.runs.registry import RunRecord
     from solvent.runs.report import Report
@@ -85,11 +87,21 @@ class Replay:
             error = self._do(shard, messages)
         return "" if error is None or self._record.has_ended else error.message
 
-    def run(self, spectator: Spectator | None = None) -> Report:
-        """Do all that is recorded, and report; if the run was not over, the report's `error` says so (R407)."""
+    def run(
+        self,
+        spectator: Spectator | None = None,
+        *,
+        on_failure: Callable[[OpenCall, CallFailed], None] | None = None,
+    ) -> Report:
+        """Do all that is recorded, and report; if the run was not over, the report's `error` says so (R407).
+
+        `on_failure` is called with each call that failed, before what follows.
+        """
         blobs = MemoryBlobs()
         with few_collections():
             opened = [self._opened(number, spectator) for number in range(self._record.shards)]
+            for shard, _ in opened:
+                shard.on_failure = on_failure
             errors = [self._do(shard, messages) for shard, messages in opened]
             shards = [shard for shard, _ in opened]
             if len(shards) == 1:

@@ -63,12 +63,12 @@ def test_the_only_workflow_of_a_file(tmp_path: Path) -> None:
 
 
 def test_one_of_several_workflows(tmp_path: Path) -> None:
-    """Of several workflows one is named, as an argument or behind a colon."""
+    """Of several workflows one is named, as an argument or behind a colon; the hint has the outer one."""
     path = _write(tmp_path, TWO)
     assert load_python(path, "second").name == "second"
     assert load_python(f"{path}:first").name == "first"
     problem = _refused(path)
-    assert (problem.code, problem.hint) == ("W159", f"name one of them: `{path}:first`")
+    assert (problem.code, problem.hint) == ("W159", f"name one of them: `{path}:second`")
     assert _refused(path, "third").hint == "it has `first`, `second`"
 
 

@@ -172,6 +172,20 @@ def _workflows(module: ModuleType) -> dict[str, WorkflowFunction[..., object]]:
     }
 
 
+def _outer(found: dict[str, WorkflowFunction[..., object]]) -> str:
+    """Return the workflow that calls others and is called by none of them; the first, if that is not one alone."""
+    names = {id(one.function): name for name, one in found.items()}
+    called = set[str]()
+    for one in found.values():
+        globals_, code = one.function.__globals__, one.function.__code__
+        for name in code.co_names:
+            inner = globals_.get(name)
+            if isinstance(inner, WorkflowFunction) and inner.function is not one.function:
+                called.add(names.get(id(inner.function), ""))
+    outer = [name for name in found if name not in called]
+    return outer[0] if len(outer) == 1 else next(iter(found))
+
+
 def _choose(
     found: dict[str, WorkflowFunction[..., object]], path: Path, name: str | None
 ) -> WorkflowFunction[..., object]:
@@ -184,6 +198,6 @@ def _choose(
     if not found:
         raise WorkflowProblem("W159", f"`{path}` has no workflow", hint="put @workflow above the function")
     if len(found) > 1:
-        hint = f"name one of them: `{path}:{next(iter(found))}`"
+        hint = f"name one of them: `{path}:{_outer(found)}`"
         raise WorkflowProblem("W159", f"`{path}` has several workflows: {known}", hint=hint)
     return next(iter(found.values()))
