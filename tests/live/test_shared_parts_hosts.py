@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import solvent
 from solvent.handover.copying import Copying
 from solvent.handover.data import Store
 from tests.live.shared_processes import MAX_SECONDS, Scene, until
@@ -152,3 +153,34 @@ def test_a_part_of_who_dies_while_it_releases_is_there_or_not(place: Scene, *, i
         child = place.start(work)
         assert child.hear() == "holds"
         assert _content(handle) == _expected(*([(b"parts", 10)] if is_brought else []))
+
+
+def test_a_part_of_who_was_stopped_and_taken_for_dead_is_not_taken(place: Scene) -> None:
+    """It is brought too late: the others have gone on, and what they wrote there since stays."""
+    late = place.folder / "late"
+
+    def work(say: Callable[[str], None]) -> None:
+        with place.space("two", join=space.address) as mine, mine.handle("m") as own:
+            view = own.acquire(offset=10, length=5, timeout=MAX_SECONDS)
+            view[:] = b"stale"
+            say("holds")
+            until(late.exists)
+            try:
+                own.release()
+            except solvent.SpaceProblem as problem:
+                say(problem.code)
+            time.sleep(MAX_SECONDS)
+
+    with place.space("one") as space, space.handle("m", size=SIZE) as handle:
+        place.serve("one", join=space.address)
+        place.serve("three", join=space.address)
+        _made(handle)
+        child = place.start(work)
+        assert child.hear() == "holds"
+        os.kill(child.number, signal.SIGSTOP)
+        _part(handle, b"fresh", 10)
+        assert _content(handle) == _expected((b"fresh", 10))
+        late.touch()
+        os.kill(child.number, signal.SIGCONT)
+        assert child.hear() == "S203"
+        assert _content(handle) == _expected((b"fresh", 10))

@@ -28,22 +28,18 @@ from solvent.errors import DataLost, DataProblem, Misuse, SolventError
 from solvent.handover.data.card import VOID, Sheet, part, version_of, whole
 from solvent.handover.data.folder import Folder, sweep
 from solvent.handover.data.region import Region, make, names_in, opened, owner_of, stretch_of
-from solvent.handover.data.transfer import Fetch, Options, Progress, Server, give
+from solvent.handover.data.transfer import Fetch, Options, Progress, Server, give, look
 from solvent.handover.data.wire import (
     MAX_NAME_CHARACTERS,
-    Broken,
     Dialling,
     Labels,
     Lines,
-    Look,
     Offer,
-    Unwelcome,
     Where,
     identity_for,
 )
 from solvent.handover.data.writing import MAX_BYTES, MAX_FORM_CHARACTERS, can_have
 from solvent.net.addresses import text_from_address
-from solvent.net.codec import Nonsense
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -239,28 +235,7 @@ class Store:
 
     def look(self, where: Where, start: int, end: int, dialling: Dialling) -> Labels:
         """Ask another host what a stretch of a version has become; raise `DataProblem` if it does not say."""
-        look = Look(where.resource, where.version, start, end - start)
-        while True:
-            is_used = False
-            try:
-                line, is_used = self._lines.take(where, dialling)
-                try:
-                    dialling.on_line(line)
-                    answer = line.look(look)
-                except BaseException:
-                    line.close()
-                    raise
-            except Unwelcome as error:
-                raise DataProblem("D205", f"{where.address} says nothing of `{where.resource}`: {error}") from error
-            except (Broken, Nonsense) as error:
-                if is_used:
-                    continue
-                raise DataProblem("D204", f"{where.address} says nothing of `{where.resource}`: {error}") from error
-            self._lines.put_back(where, line)
-            if isinstance(answer, Labels):
-                return answer
-            kind = DataLost if answer.code in ("D201", "D202") else DataProblem
-            raise kind(answer.code, f"{where.address} has it not: {answer.reason}")
+        return look(start, end, where, self._lines, dialling)
 
     def get(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
         """Get a version, and wait for it: attach where it is on this host, fetch it otherwise."""

@@ -81,25 +81,44 @@ def give(offer: Offer, view: memoryview, to: Where, lines: Lines) -> int:
 
     Return how many parts were changed there since the version of the whole.
     """
+    refusal = f"{to.address} does not take `{offer.resource}`"
+    answer = _talked(lines, to, Dialling(offer.max_seconds), refusal, lambda line: _given(line, offer, view))
+    if isinstance(answer, Lack):
+        raise DataProblem(answer.code, f"{refusal}: {answer.reason}")
+    return answer
+
+
+def look(start: int, end: int, where: Where, lines: Lines, dialling: Dialling) -> Labels:
+    """Ask whoever is at a place what a stretch of a version has become; raise `DataProblem` if it does not say."""
+    refusal = f"{where.address} says nothing of `{where.resource}`"
+    asked = Look(where.resource, where.version, start, end - start)
+    answer = _talked(lines, where, dialling, refusal, lambda line: line.look(asked))
+    if isinstance(answer, Lack):
+        kind = DataLost if answer.code in ("D201", "D202") else DataProblem
+        raise kind(answer.code, f"{refusal}: {answer.reason}")
+    return answer
+
+
+def _talked(lines: Lines, to: Where, dialling: Dialling, refusal: str, talk: Callable[[Line], _T]) -> _T:
+    """Talk to whoever is at a place; raise `DataProblem` if that is not possible."""
     while True:
         is_used = False
         try:
-            line, is_used = lines.take(to, Dialling(offer.max_seconds))
+            line, is_used = lines.take(to, dialling)
             try:
-                answer = _given(line, offer, view)
+                dialling.on_line(line)
+                answer = talk(line)
             except BaseException:
                 line.close()
                 raise
         except Unwelcome as error:
-            raise DataProblem("D205", f"{to.address} does not take `{offer.resource}`: {error}") from error
+            raise DataProblem("D205", f"{refusal}: {error}") from error
         except (Broken, Nonsense) as error:
             if is_used:
                 # It was kept from the last time, and may have been closed by the other side long ago.
                 continue
-            raise DataProblem("D204", f"{to.address} does not take `{offer.resource}`: {error}") from error
+            raise DataProblem("D204", f"{refusal}: {error}") from error
         lines.put_back(to, line)
-        if isinstance(answer, Lack):
-            raise DataProblem(answer.code, f"{to.address} does not take `{offer.resource}`: {answer.reason}")
         return answer
 
 
@@ -675,4 +694,15 @@ def _has_other(sheet: Sheet, *, version: int, start: int, end: int) -> bool:
     return sheet.size < end or version_of(row) != version
 
 
-__all__ = ["MAX_CONNECTIONS", "MAX_RUNS", "Fetch", "Options", "Progress", "Server", "give", "take", "wait_for_turn"]
+__all__ = [
+    "MAX_CONNECTIONS",
+    "MAX_RUNS",
+    "Fetch",
+    "Options",
+    "Progress",
+    "Server",
+    "give",
+    "look",
+    "take",
+    "wait_for_turn",
+]
