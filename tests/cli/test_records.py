@@ -96,6 +96,18 @@ def test_logs_tell_what_happened(folder: Path) -> None:
     assert (wrong.code, "second" in wrong.err) == (2, True)
 
 
+def test_logs_tell_what_calls_have_printed(tmp_path: Path) -> None:
+    """The output of calls that succeed is there as well, beside what is their result."""
+    (tmp_path / "talk.yaml").write_text(
+        "services: {talk: {shell: 'echo result; echo one >&2; echo two >&2'}}\ntasks: {first: {service: talk}}\n"
+    )
+    assert solvent("run", "talk.yaml", *STORE, "--name", "r", cwd=tmp_path).out == "first: result\n"
+    told = solvent("logs", "r", "--task", "first", *STORE, cwd=tmp_path).out.splitlines()
+    assert [line[33:] for line in told] == ["first called", "first done", "│ one", "│ two"]
+    events = solvent("logs", "r", *STORE, "--format", "json", cwd=tmp_path).json["events"]
+    assert [one["output"] for one in events if "output" in one] == ["one\ntwo"]
+
+
 def test_logs_tell_of_attempts_and_adaptations(folder: Path) -> None:
     """Of a run of one process, too: which attempt failed, that another followed, and what took over."""
     (folder / "flow.yaml").write_text(

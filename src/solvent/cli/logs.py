@@ -42,7 +42,7 @@ class Line(NamedTuple):
     shard: int | None = None
     #: Who makes a call, if agents do.
     agent: str = ""
-    #: What the service had written, of an attempt that failed.
+    #: What the service has printed, or where it failed.
     output: str = ""
 
 
@@ -94,7 +94,7 @@ def _line(change: Change, *, by_agents: bool) -> Iterator[Line]:
         case CallChanged(call, what, at, text) if what in _SHOWN:
             agent = call.agent if what == "called" and by_agents else ""
             attempts = call.attempts if what in {"done", "failed", "healed", "cancelled"} else 0
-            output = call.output if what in {"attempted", "failed", "healed"} else ""
+            output = call.output if what in {"attempted", "failed", "healed", "done"} else ""
             is_again = what == "called" and call.is_repeated
             yield Line(at, what, call.call, call.task, text, attempts, is_again=is_again, output=output, agent=agent)
         case Continued(at, version, kept, again, new, gone):

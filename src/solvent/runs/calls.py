@@ -186,6 +186,12 @@ class OpenCall:
         """Whether it only waits for a time."""
         return self.service is not None and self.service.kind == "delay"
 
+    @property
+    def printed(self) -> str:
+        """The end of what its last attempt has printed."""
+        found: str = getattr(self.handle, "printed", "")
+        return found
+
     def cancel(self) -> None:
         """End it, or do not make it."""
         self.is_cancelled = True
@@ -704,7 +710,8 @@ class Calls:
         data = keepable(value, self._journal.max_value_bytes)
         if isinstance(data, Failure):
             return data
-        self._journal.answered(call.key, attempts, data, within=call.instance.within, item=call.item)
+        within, printed = call.instance.within, call.printed
+        self._journal.answered(call.key, attempts, data, within=within, output=printed, item=call.item)
         return None
 
     def _note_retry(self, again: Again) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -37,6 +37,7 @@ from solvent.runs.report import DeadlinePassed, cancelled_states, deadline_text,
 from solvent.runs.resources import lender_of, while_lending
 from solvent.runs.turns import Turns
 from solvent.services import Caller
+from solvent.services.prints import noting_prints
 from solvent.services.threads import is_before
 from solvent.workflows.formats.python.import_guard import refuse_run_while_importing
 from solvent.workflows.translate import concretise, foreign
@@ -162,7 +163,8 @@ class EmbeddedRun:
         self._context = copy_context()
         execution, report = self.execution, self.report
         was_out = set[str]()
-        with few_collections():
+        noting = noting_prints() if execution.journal.is_kept else nullcontext()
+        with few_collections(), noting:
             with while_lending(self._lender, report), self._calling() as caller, bound(execution), deep_stack():
                 try:
                     execution.start(caller)

@@ -103,6 +103,8 @@ class CallAnswered(Event, frozen=True, gc=False):
     within: str = ""
     #: If its result was rejected for an item.
     item: Item | None = None
+    #: The end of what its service has printed.
+    output: str = ""
 
 
 class ResourceChanged(Event, frozen=True, gc=False):

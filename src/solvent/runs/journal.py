@@ -34,6 +34,7 @@ from solvent.runs.events import (
     WorkflowDefined,
 )
 from solvent.runs.kept import keep
+from solvent.services.failure import legible
 from solvent.store import Append
 from solvent.values import codec
 
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from solvent.values.encoding import Pieces
 
 MAX_READ = 1000
+MAX_OUTPUT = 1 << 20
+"""How many characters of the output of calls a journal keeps; that of calls that failed is kept beyond it."""
+NO_ROOM = "(from here on what calls print is not kept: it is more than 1 MiB)"
 Wait: TypeAlias = tuple[str, str, tuple[int, int]]
 """The path of a sub-workflow, a task in it, and which of its waits."""
 
@@ -140,7 +144,15 @@ class Journal(Protocol):
         """Return an answer of an earlier version for a call, and do not return it again; nothing if there is none."""
 
     def answered(
-        self, call: str, attempts: int, value: bytes | Pieces, /, *, within: str = "", item: Item | None = None
+        self,
+        call: str,
+        attempts: int,
+        value: bytes | Pieces,
+        /,
+        *,
+        within: str = "",
+        output: str = "",
+        item: Item | None = None,
     ) -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
 
@@ -193,8 +205,10 @@ class StoredJournal:
         self.run = log.split("/")[1] if log.startswith("runs/") else log
         self._version = version
         self._names: dict[str, str] = {}
-        # The versions of the answers that calls have drawn from the pool.
-        self._drawn: dict[str, int] = {}
+        # The answers that calls have drawn from the pool.
+        self._drawn: dict[str, CallAnswered] = {}
+        # How many characters of the output of calls may still be kept.
+        self._output_room = MAX_OUTPUT
         self.past = deque[events.AnyEvent]()
         self.last_inputs = 0
         self.starts = deque[tuple[int, str]]()
@@ -255,7 +269,9 @@ class StoredJournal:
                 self.starts.append((len(self.past), event.call))
                 if self.pool:
                     keys[event.call] = pool_key(event)
-            elif isinstance(event, CallAnswered) and event.kept and epoch_before and event.call in keys:
+            if isinstance(event, CallAnswered | CallFailed):
+                self._output_room -= len(event.output)
+            if isinstance(event, CallAnswered) and event.kept and epoch_before and event.call in keys:
                 drawn.append(keys[event.call])
             elif isinstance(event, Resumed):
                 # What is before was written by who made this version.
@@ -403,18 +419,36 @@ class StoredJournal:
         if not waiting:
             return None
         answer = waiting.pop()
-        self._drawn[call] = answer.kept
+        self._drawn[call] = answer
         return answer
 
     def answered(
-        self, call: str, attempts: int, value: bytes | Pieces, *, within: str = "", item: Item | None = None
+        self,
+        call: str,
+        attempts: int,
+        value: bytes | Pieces,
+        *,
+        within: str = "",
+        output: str = "",
+        item: Item | None = None,
     ) -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
-        now, version = time.time(), self._drawn.pop(call, 0) if self._drawn else 0
+        now, version = time.time(), 0
+        if drawn := self._drawn.pop(call, None) if self._drawn else None:
+            version, output = drawn.kept, drawn.output
         # What is noted together is one record, and that may be only so long.
         kept = keep(self.store, value, room=self._room - self._pending_bytes)
         self._pending_bytes += len(kept.data)
-        self.note(CallAnswered(call, now, attempts, kept, kept=version, within=within, item=item))
+        output = self._bounded(output)
+        self.note(CallAnswered(call, now, attempts, kept, kept=version, within=within, item=item, output=output))
+
+    def _bounded(self, output: str) -> str:
+        """Return the output of a call, as far as there is room for it; of the first that has none, that."""
+        output = output.strip("\n")
+        if not output or self._output_room <= 0:
+            return ""
+        self._output_room -= len(output)
+        return legible(output) if self._output_room >= 0 else NO_ROOM
 
     def changed(self, call: str, resource: str, start: int, data: bytes) -> None:
         """Note that a call has changed a part of a resource, which begins with the byte `start`."""
@@ -435,6 +469,8 @@ class StoredJournal:
     ) -> None:
         """Note that a call, or one of its attempts, failed."""
         now, kind, text, output = time.time(), failure.kind, failure.text, failure.output
+        # It is always kept.
+        self._output_room -= len(output)
         self.note(CallFailed(call, task, now, attempts, kind, text, output, is_last, within=within, item=item))
 
     def value_of(self, answer: CallAnswered) -> Any:

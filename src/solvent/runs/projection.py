@@ -484,7 +484,7 @@ class RunView:
         call = self.out.get(event.call)
         if call is None:
             return []
-        call.attempts = max(call.attempts, event.attempts)
+        call.attempts, call.output = max(call.attempts, event.attempts), event.output
         if event.item is not None:
             return self._item_ended(call, event.item, REJECTED, event.at)
         return self._end_call(event.call, event.at, "done", "done", "")

@@ -2,10 +2,10 @@
 
 `Caller` starts calls and reports their outcomes; `heartbeat` and `cancelled` are for the called functions.
 
-Reading order: `failure`, `current_call` and `observer` (what a call returns, knows and reports); `threads`, `clock`,
-`admission` and `call` (attempts under a policy); `caller`; then the kinds: `python` with `parameters`, `executors`,
-`processes` with `worker` and `function_codec`, `shell` with `guard`, `http` with `http_client`; `substitution` fills
-in arguments.
+Reading order: `failure`, `current_call`, `prints` and `observer` (what a call returns, knows, prints and reports);
+`threads`, `clock`, `admission` and `call` (attempts under a policy); `caller`; then the kinds: `python` with
+`parameters`, `executors`, `processes` with `worker` and `function_codec`, `shell` with `guard`, `http` with
+`http_client`; `substitution` fills in arguments.
 `code_hash` says whether a service still does the same.
 
 Names are imported when first used, since worker processes need only a few of them.

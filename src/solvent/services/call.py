@@ -193,6 +193,9 @@ class Attempt(ThreadJob):
             # One that is not waited for may happen to end before this; its output would depend on chance.
             output = failure.output if failure is not None and self._waits else ""
             failure = Failure(doom.kind, doom.text, output)
+        elif failure is not None:
+            failure = failure.after(self.printed)
+        call.printed = self.printed
         call.end_attempt(value, failure)
 
     def _disarm(self) -> None:
@@ -220,7 +223,8 @@ class Call:
 
     __slots__ = (
         "_allowance", "_attempt", "_cell", "_claim_queue", "_clock", "_forget", "_launch", "_limit", "_may_begin",
-        "_timer", "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "seen", "service", "task",
+        "_timer", "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "printed", "seen",
+        "service", "task",
     )  # fmt: skip
 
     def __init__(
@@ -252,6 +256,8 @@ class Call:
         self.claims = () if claim_queue is None else claims_among((*arguments, *keywords.values()))
         self.attempts = 0
         self.over = False
+        #: The end of what its last attempt has printed.
+        self.printed = ""
         self.lock = threading.Lock()
         self._cell = [done]
         self._launch = launch

@@ -55,6 +55,9 @@ class Allowance(NamedTuple):
 class Job(Protocol):
     """The call of a running function."""
 
+    #: The end of what it has printed.
+    printed: str
+
     @property
     def identity(self) -> CallIdentity | None:
         """The identity of the call, if the run is recorded."""

@@ -18,6 +18,7 @@ from solvent.errors import WorkflowProblem
 from solvent.services.current_call import CURRENT
 from solvent.services.failure import Failure, cause_of, failure_of
 from solvent.services.function_codec import encode, pack_function, unpack_function
+from solvent.services.prints import noting_prints
 from solvent.services.threads import ThreadJob, report_fault
 
 if TYPE_CHECKING:
@@ -102,15 +103,19 @@ def run_far(packed: bytes, data: bytes, _number: int) -> Answer:
     The result is bytes, or text, which can always be passed on. Executors hang (Dask) or break (the library's) on a
     result or an exception that cannot be.
     """
+    job: FarJob | None = None
     try:
         arguments, keywords, identity = pickle.loads(data)  # noqa: S301 -- from our own main process
-        CURRENT.set(None if identity is None else FarJob(identity))
-        value = _unpack(packed)(*arguments, **keywords)
+        if identity is not None:
+            job = FarJob(identity)
+        CURRENT.set(job)
+        with noting_prints():
+            value = _unpack(packed)(*arguments, **keywords)
     except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the worker
-        failure = failure_of(error)
+        failure = failure_of(error).after("" if job is None else job.printed)
         return None, failure.text, failure.output
     try:
-        return encode(value), "", ""
+        return encode(value), "", "" if job is None else job.printed
     except BaseException as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
         return None, f"its result cannot be passed between processes: {cause_of(error)}", ""
 
@@ -145,12 +150,12 @@ def _drop(future: Future[Any]) -> None:
 
 def _report(attempt: Attempt, future: Future[Any]) -> None:
     try:
-        attempt.settle(*_outcome(future))
+        attempt.settle(*_outcome(attempt, future))
     except Exception:  # noqa: BLE001 -- a fault of the callback; executors would hide it
         report_fault()
 
 
-def _outcome(future: Future[Any]) -> Outcome:
+def _outcome(attempt: Attempt, future: Future[Any]) -> Outcome:
     """Read a future that is done."""
     try:
         error = future.exception()
@@ -162,7 +167,10 @@ def _outcome(future: Future[Any]) -> Outcome:
             outcome: Outcome = answer
             return outcome
         data, text, output = answer
-        return (None, Failure("FAILED", text, output)) if data is None else (pickle.loads(data), None)  # noqa: S301
+        if data is None:
+            return None, Failure("FAILED", text, output)
+        attempt.printed = output
+        return pickle.loads(data), None  # noqa: S301
     except CancelledError:
         return None, Failure("LOST", "the executor dropped the call")
     except BaseException as error:  # noqa: BLE001 -- unpickling runs a user's code

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from solvent.errors import is_internal
 
@@ -47,6 +47,10 @@ class Failure(msgspec.Struct, frozen=True):
             said = getattr(self, name)
             if not said.isascii():
                 force_setattr(self, name, legible(said))
+
+    def after(self, printed: str) -> Failure:
+        """Return it with what was printed before it."""
+        return replace(self, output=tail(f"{printed.rstrip()}\n{self.output}".strip("\n"))) if printed else self
 
 
 Done: TypeAlias = Callable[[Any, Failure | None, int], None]

@@ -46,6 +46,7 @@ from solvent.services.worker import (
     FUNCTION,
     HELLO,
     NUMBER,
+    PRINTED,
     RESULT,
     RETURNED,
     SEAL,
@@ -482,6 +483,9 @@ class Processes:
             elif kind in {BEAT, BEGUN, SEAL}:
                 if worker.given and worker.given[0].number == number:
                     _tell_of(worker, kind)
+            elif kind == PRINTED:
+                if worker.given and worker.given[0].number == number:
+                    worker.given[0].target.printed = "" if payload is None else payload.decode()
             elif kind == HELLO:
                 worker.is_ready = True
                 self._stillborn = 0

@@ -190,6 +190,11 @@ class Command:
         self.signal(signal.SIGTERM)
         clock.after(GRACE_SECONDS, lambda: self.signal(signal.SIGKILL))
 
+    def printed(self) -> str:
+        """Return the end of what it has printed beside its result."""
+        out = self.out.end() if isinstance(self.out, End) else ""
+        return tail("\n".join(filter(None, (out, self.errors.end()))))
+
     def signal(self, number: int) -> None:
         """Send a signal to the whole group, unless it was reaped: its number may be reused by now."""
         with self._lock:
@@ -376,12 +381,15 @@ class _Run:
             text = f"it printed more than {self._max_bytes} bytes (see `max_output`)"
             return attempt.fail("FAILED", text, command.out.end())
         if self._wanted == "exit":
+            attempt.printed = command.printed()
             return code
         if code != 0:
             output = command.errors.end() or command.out.end()
             last = one_line(output.rpartition("\n")[2])
             return attempt.fail("FAILED", _describe_code(code) + (f": {last}" if last else ""), output)
-        return self._read(command)
+        value = self._read(command)
+        attempt.printed = command.printed()
+        return value
 
     def _start(self) -> Command:
         attempt = self._attempt

@@ -73,7 +73,7 @@ class Seat:
 class ThreadJob:
     """A function to be run in a worker thread; subclasses take its outcome."""
 
-    __slots__ = ("arguments", "function", "keywords", "over", "seat")
+    __slots__ = ("arguments", "function", "keywords", "over", "printed", "seat")
 
     @property
     def identity(self) -> CallIdentity | None:
@@ -85,6 +85,8 @@ class ThreadJob:
         self.arguments = arguments
         self.keywords = keywords
         self.over = False
+        self.printed = ""
+        """The end of what it has printed, if it is a call of a recorded run."""
         self.seat: Any = None
         """Where it runs: the seat of a thread, or what another kind of pool needs to find it."""
 
@@ -136,6 +138,7 @@ class Single(ThreadJob):
         self.arguments = arguments
         self.keywords = keywords
         self.over = False
+        self.printed = ""
         self.seat = None
         self._cell = [done]
         self._pool = pool
@@ -152,7 +155,7 @@ class Single(ThreadJob):
             done = self._cell.pop()
         except IndexError:
             return
-        done(value, failure, attempts)
+        done(value, failure if failure is None else failure.after(self.printed), attempts)
 
     def cancel(self) -> None:
         """Report the call as cancelled; a running function continues, and its result is dropped."""

@@ -11,6 +11,7 @@ all that it has started, whatever it is doing.
 main to worker    FUNCTION  what to call, once for each worker       number: the function's
                   CALL      its function's number and its arguments  number: the call's
 worker to main    HELLO     the worker is ready
+                  PRINTED   the end of what a call has printed       number: the call's
                   RESULT    a call's result                          number: the call's
                   ERROR     why it has none                          number: the call's
                   BEAT      the running call is alive                number: the call's
@@ -35,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import SolventError
 from solvent.services.current_call import CURRENT, end_if_forked
 from solvent.services.function_codec import encode, unpack_function
+from solvent.services.prints import noting_prints
 from solvent.workflows.formats.python.import_guard import importing
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
     from solvent.services.current_call import CallIdentity
 
-FUNCTION, CALL, HELLO, RESULT, ERROR, BEAT, RETURNED, BEGUN, SEAL = range(9)
+FUNCTION, CALL, HELLO, RESULT, ERROR, BEAT, RETURNED, BEGUN, SEAL, PRINTED = range(10)
 
 SEALED = b"!"
 """On the control pipe: the outcome of the running call counts."""
@@ -126,6 +128,7 @@ class Worker:
     over = False
     """An unwanted call is ended by killing this process, so it is never told."""
     identity: CallIdentity | None = None
+    printed = ""
 
     def __init__(self, calls: int, results: int, control: int) -> None:
         self._from, self._to, self._control = calls, results, control
@@ -152,11 +155,13 @@ class Worker:
                     if not self._receive():
                         return
                 continue
-            self._running = number
+            self._running, self.printed = number, ""
             answer = self._run(number, payload)
             end_if_forked(home)
             # Before the next one: it may be large.
             del payload
+            if self.printed:
+                self._send(frame(PRINTED, number, self.printed.encode(errors="backslashreplace")))
             self._send(*answer)
             del answer
 
@@ -273,7 +278,7 @@ def main() -> None:
     # The main process handles an interrupt at the terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The main process may be dead; this process then ends at once as well.
-    with suppress(BrokenPipeError):
+    with suppress(BrokenPipeError), noting_prints():
         Worker(calls, results, control).serve()
 
 
@@ -286,6 +291,7 @@ __all__ = [
     "FUNCTION",
     "HELLO",
     "NUMBER",
+    "PRINTED",
     "RESULT",
     "RETURNED",
     "SEAL",

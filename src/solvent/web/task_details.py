@@ -143,8 +143,9 @@ def _end(store: Store, event: CallAnswered | CallFailed) -> dict[str, Any]:
     """Return how a call ended."""
     if isinstance(event, CallFailed):
         return {"kind": event.kind, "text": cut(event.text), "output": cut(event.output)}
+    printed = {"output": cut(event.output)} if event.output else {}
     is_known, value = _value(store, event)
-    return {"result": shown(value)} if is_known else {"note": str(value)}
+    return ({"result": shown(value)} if is_known else {"note": str(value)}) | printed
 
 
 def _value(store: Store, event: CallAnswered) -> tuple[bool, Any]:

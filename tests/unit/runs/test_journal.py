@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from solvent.errors import RecordProblem
-from solvent.runs.events import Adapted, CallFailed, CallStarted, ShardTaken
-from solvent.runs.journal import StoredJournal, read_journal
+from solvent.runs.events import Adapted, CallAnswered, CallFailed, CallStarted, ShardTaken
+from solvent.runs.journal import MAX_OUTPUT, NO_ROOM, StoredJournal, read_journal
 from solvent.services import Failure
 from solvent.store import Conflict, Store
 from solvent.values import codec
@@ -153,3 +153,18 @@ def test_an_adaptation_that_follows_again_is_noted_once(store: Store) -> None:
         second.adapted(adapted)
     second.commit()
     assert [event for _, event in read_journal(store, LOG) if isinstance(event, Adapted)] == [one, other, other]
+
+
+def test_the_output_of_calls_is_kept_within_a_bound(store: Store) -> None:
+    """The first call that has no room says so, also when the journal is opened again; failures keep theirs."""
+    journal, output = opened(store), "x" * 4_000
+    many = MAX_OUTPUT // len(output)
+    for number in range(many + 2):
+        journal.answered(f"a{number}", 1, codec.encode(0), output=output)
+    journal.commit()
+    again = opened(store)
+    again.failed("b", "b", 1, Failure("FAILED", "no", output))
+    again.answered("c", 1, codec.encode(0), output=output)
+    again.commit()
+    noted = [one for _, one in read_journal(store, LOG) if isinstance(one, CallAnswered | CallFailed)]
+    assert [one.output for one in noted] == [*[output] * many, NO_ROOM, "", output, ""]

@@ -35,7 +35,8 @@ class Gate:
 
 
 def begin(number: int) -> list[int]:
-    """Give two numbers."""
+    """Give two numbers, and say so."""
+    print("from", number)
     return [number, number + 1]
 
 

@@ -161,7 +161,7 @@ def test_a_task_is_told_of_with_its_calls(tmp_path: Path) -> None:
     assert total["goes_to"] == ["last"]
     assert 'SRV:"add"' in total["molecules"]
     assert first["arguments"] == [{"name": "0", "from": "input", "what": "n", "value": "1"}]
-    assert first["calls"][0]["result"] == "[1, 2]"
+    assert (first["calls"][0]["result"], first["calls"][0]["output"]) == ("[1, 2]", "from 1")
 
 
 @pytest.mark.parametrize(

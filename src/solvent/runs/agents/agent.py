@@ -47,6 +47,7 @@ from solvent.runs.registry import (
 )
 from solvent.runs.turns import Turns
 from solvent.services.admission import CallLimits
+from solvent.services.prints import noting_prints
 from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Agent:
     def run(self, *, until_idle: bool = False) -> None:
         """Work until it is stopped; or until every run that was submitted is over."""
         # For as long as it lives: to change it back and forth makes Python look for garbage every time.
-        with deep_stack(), few_collections(), self._heartbeat, self._store.watch([MESSAGES]) as watch:
+        with deep_stack(), few_collections(), noting_prints(), self._heartbeat, self._store.watch([MESSAGES]) as watch:
             tell = partial(self._came.put, _CHANGED)
             with Watcher(self.name, watch, tell) as self._watcher:
                 try:

@@ -247,6 +247,12 @@ class Guest:
         """Whether its service has begun, as far as is known; it was not given up."""
         return not self._turn
 
+    @property
+    def printed(self) -> str:
+        """The end of what it has printed."""
+        found: str = getattr(self.handle, "printed", "")
+        return found
+
     def cancel(self) -> None:
         """End it."""
         if self.handle is not None:
@@ -465,6 +471,9 @@ class RemoteCalls:
             self._lost.append((asked, "agent"))
         else:
             asked.is_asked, asked.outcome = False, None
+            if said.kind is None:
+                # Of a failure it is a part already.
+                attempt.printed = said.output
             if said.kind is not None:
                 attempt.fail(said.kind, said.text, said.output)
                 return
@@ -727,7 +736,7 @@ class RemoteCalls:
             except MemoryError:
                 failure = Failure("FAILED", NO_MEMORY)
         if failure is None:
-            self._said.append(AttemptEnded(*one, value))
+            self._said.append(AttemptEnded(*one, value, output=guest.printed))
         else:
             self._said.append(AttemptEnded(*one, kind=failure.kind, text=failure.text, output=failure.output))
 
