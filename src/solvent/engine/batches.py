@@ -45,7 +45,7 @@ def rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecul
 
 
 def are_flat(molecules: list[Molecule]) -> bool:
-    """Say whether none of these molecules can hold a solution; looks at all parts at once."""
+    """Return whether none of these molecules can hold a solution; looks at all parts at once."""
     kinds = set(map(type, molecules))
     if kinds == {tuple}:
         return ATOMS.issuperset(map(type, chain.from_iterable(molecules)))
@@ -90,7 +90,7 @@ def _is_at_rest(molecule: Molecule) -> bool:
 
 
 def go_out(solution: Solution) -> Solution:
-    """Give the solution that an inert solution is part of; the molecule that held it there goes on if it can."""
+    """Return the solution that an inert solution is part of; the molecule that held it there goes on if it can."""
     assert solution.host is not None
     host, molecule = solution.host
     solution.host = None

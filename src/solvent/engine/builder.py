@@ -142,7 +142,7 @@ class Builder:
         return items, products
 
     def handed_back(self, active: Element, items: list[str]) -> tuple[str, str] | None:
-        """Give the product that is the molecule in hand with less in it, if there is one, and its solution."""
+        """Return the product that is the molecule in hand with less in it, if there is one, and its solution."""
         for node in self.plan.product:
             site = self.reuse.only_loses(active, node)
             if site is not None:
@@ -160,7 +160,7 @@ class Builder:
         return self.writer.write(node).kind
 
     def _flat_key(self, node: Expression) -> Any:
-        """Give the length and first part of a product that is a tuple of atoms and begins with a symbol."""
+        """Return the length and first part of a product that is a tuple of atoms and begins with a symbol."""
         if not isinstance(node, TupleNode) or not isinstance(node.parts[0], Literal):
             return None
         if type(node.parts[0].value) is not Symbol or not all(map(self._is_atom, node.parts)):
@@ -197,7 +197,7 @@ class Builder:
         return found
 
     def _item(self, node: Expression, *, top: bool) -> list[str]:
-        """Give the texts of the molecules an item stands for, spread or single."""
+        """Return the texts of the molecules an item stands for, spread or single."""
         if isinstance(node, Name) and node.text not in self.locals:
             rest = self._rest(node, top=top)
             if rest is not None:
@@ -279,7 +279,7 @@ class Builder:
     # --- Variables.
 
     def _value(self, node: Name) -> Text:
-        """Give a name's value to compute with."""
+        """Return a name's value to compute with."""
         if node.text in self.locals:
             return Text(self.locals[node.text])
         if node.text in self.plan.variables:
@@ -290,7 +290,7 @@ class Builder:
         return None if node.text in self.locals else rest_text(self.plan, node.text)
 
     def _owned(self, node: Name) -> str:
-        """Give a name's molecule to put into the product: itself the first time, copies later."""
+        """Return a name's molecule to put into the product: itself the first time, copies later."""
         name = node.text
         value = self._value(node).text
         if name in self.locals or name not in self.plan.variables:
@@ -374,7 +374,7 @@ class Builder:
 
 
 def may_be_rule(plan: Plan, element: Element) -> bool:
-    """Say whether an element could take a rule, which must be unregistered."""
+    """Return whether an element could take a rule, which must be unregistered."""
     pattern = element.pattern
     if isinstance(pattern, VariablePattern):
         kinds = plan.kinds.get(pattern.name)

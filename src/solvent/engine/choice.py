@@ -33,7 +33,7 @@ class Chance(Protocol):
     """A source of chance: `random.Random`, for one."""
 
     def randrange(self, stop: int, /) -> int:
-        """Give an integer from 0 up to, not including, `stop`."""
+        """Return an integer from 0 up to, not including, `stop`."""
 
 
 class Stepper(Reactor):
@@ -97,7 +97,7 @@ class Stepper(Reactor):
         return ready
 
     def step(self) -> bool:
-        """Make one reaction happen; say whether there was one."""
+        """Make one reaction happen, and return whether there was one."""
         while self.open:
             at = self.chance.randrange(len(self.open)) if self.chance is not None else len(self.open) - 1
             solution = self.open[at]
@@ -158,7 +158,7 @@ class Stepper(Reactor):
         return False
 
     def _step_with(self, entry: Entry, cell: Cell, store: Store, solution: Solution) -> bool:
-        """Make a reaction happen that takes, or needs, a certain molecule; say whether there was one."""
+        """Make a reaction happen that takes, or needs, a certain molecule, and return whether there was one."""
         # It is in hand, and not its own partner.
         self._in_hand = cell
         try:
@@ -177,7 +177,7 @@ class Stepper(Reactor):
         return True
 
     def _first(self, entry: Entry, store: Store, solution: Solution, molecule: Molecule = None) -> Any:
-        """Give the first match of a rule; a function that raises in its condition fails the run, not Python."""
+        """Return the first match of a rule; a function that raises in its condition fails the run, not Python."""
         try:
             found = entry.prepare(store, self.scan, solution)(molecule)
             return found if entry.consumes else next(found, None)
@@ -217,7 +217,7 @@ class Stepper(Reactor):
 
 
 def _level(solution: Solution) -> int:
-    """Say how deep inside others a solution is."""
+    """Return how deep inside others a solution is."""
     level = 1
     while solution.host is not None:
         solution = solution.host[0]
@@ -260,5 +260,5 @@ def put(store: Store, molecule: Molecule) -> Cell:
 
 
 def all_entries(store: Store) -> list[Entry]:
-    """Give one entry, without a molecule in hand, for each rule."""
+    """Return one entry, without a molecule in hand, for each rule."""
     return [Entry(cell, cell.molecule, entries[0].code, None) for cell, entries in store.rules.items()]

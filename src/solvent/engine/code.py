@@ -77,7 +77,7 @@ class Code:
         self._depth = self._depth - 1 if depth is None else depth
 
     def mark(self) -> int:
-        """Give the place where `insert` can put a line later."""
+        """Return the place where `insert` can put a line later."""
         return len(self._lines)
 
     def insert(self, mark: int, text: str) -> None:
@@ -91,7 +91,7 @@ class Code:
         self._parts.append(len(self._lines))
 
     def part_at(self, line: int) -> int:
-        """Give the number of the part that a line belongs to, from zero; -1 if it belongs to none."""
+        """Return the number of the part that a line belongs to, from zero; -1 if it belongs to none."""
         return bisect_left(self._parts, line) - 1
 
     @property
@@ -100,7 +100,7 @@ class Code:
         return self._depth
 
     def constant(self, value: Any, prefix: str = "K") -> str:
-        """Give an expression for a constant: itself where Python's text is exact, a name otherwise."""
+        """Return an expression for a constant: itself where Python's text is exact, a name otherwise."""
         kind = type(value)
         if kind in _PLAIN and (kind is not int or abs(value) < _SMALL):
             return str(_PLAIN[kind](value))
@@ -112,7 +112,7 @@ class Code:
         return name
 
     def text(self) -> str:
-        """Give the text so far."""
+        """Return the text so far."""
         return "\n".join(self._lines) + "\n"
 
     def made(self) -> dict[str, Callable[..., Any]]:

@@ -67,7 +67,7 @@ class RuleCode:
         return self._builder.is_async
 
     def reaction(self) -> Callable[..., Any]:
-        """Give `react`, compiled when first asked for."""
+        """Return `react`, compiled when first asked for."""
         react = self._functions.get("react")
         if react is None:
             code = self._reaction_code = Code(self.title)
@@ -80,12 +80,12 @@ class RuleCode:
         return react
 
     def consumption(self) -> Callable[..., Any]:
-        """Give `consume`, which a rule with an asynchronous product has."""
+        """Return `consume`, which a rule with an asynchronous product has."""
         self.reaction()
         return self._functions["consume"]
 
     def search(self, element: Element | None, *, reacts: bool = False) -> Callable[..., Any]:
-        """Give the search that starts at an element, or at none; one that `reacts` gives products, not matches."""
+        """Return the search that starts at an element, or at none; one that `reacts` gives products, not matches."""
         name = f"{'react' if reacts else 'find'}_{'all' if element is None else element.number}"
         found = self._functions.get(name)
         if found is None:
@@ -97,7 +97,7 @@ class RuleCode:
         return found
 
     def pure(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """Give the search for every match, and the reaction that leaves what it takes as it is, for `explore`."""
+        """Return the search for every match, and the reaction that leaves what it takes as it is, for `explore`."""
         if "pure_react" not in self._functions:
             # What is changed in place is noted in a plan, so this one is another.
             plan, code = Plan(self.node), Code(self.title)
@@ -109,7 +109,7 @@ class RuleCode:
         return self._functions["pure_find"], self._functions["pure_react"]
 
     def other_search(self, name: str, write: Callable[[Code, list[str]], None]) -> Callable[..., Any]:
-        """Give a search that somebody else writes, with the fields its matches carry; it is made once."""
+        """Return a search that somebody else writes, with the fields its matches carry; it is made once."""
         found = self._functions.get(name)
         if found is None:
             self.reaction()
@@ -120,7 +120,7 @@ class RuleCode:
         return found
 
     def texts(self) -> dict[str, str]:
-        """Give the Python text of everything, for people who want to see it."""
+        """Return the Python text of everything, for people who want to see it."""
         self.reaction()
         assert self._reaction_code is not None
         found = {"react": self._reaction_code.text()}
@@ -139,7 +139,7 @@ class RuleCode:
         self._attempt_codes.append(code)
 
     def has_raised(self, error: BaseException, part: int) -> bool:
-        """Say whether an error came out of this part of a text that was noted, which is this rule's."""
+        """Return whether an error came out of this part of a text that was noted, which is this rule's."""
         codes = {code.file: code for code in self._attempt_codes}
         trace = error.__traceback__
         while trace is not None:
@@ -150,7 +150,7 @@ class RuleCode:
         return False
 
     def node_at(self, error: BaseException) -> Any:
-        """Give the node whose line raised an error, if the reaction's text did."""
+        """Return the node whose line raised an error, if the reaction's text did."""
         codes = [self._reaction_code, *self._attempt_codes]
         nodes = {code.file: code.nodes for code in codes if code is not None}
         trace = error.__traceback__
@@ -196,7 +196,7 @@ class Entry:
         return self.find
 
     def can_attempt(self) -> bool:
-        """Say whether its reaction can happen in the search itself: it waits for nothing and ends no rule."""
+        """Return whether its reaction can happen in the search itself: it waits for nothing and ends no rule."""
         return not (self.one_shot or self.code.is_late or self.code.is_async)
 
     def prepare_attempt(
@@ -210,7 +210,7 @@ class Entry:
         return self.attempt
 
     def matches(self, store: Store, scan: Callable[[Row], Any], solution: Solution) -> Iterator[Any]:
-        """Give every match, one after the other; only an entry without an element can."""
+        """Return every match, one after the other; only an entry without an element can."""
         assert self.element is None
         found: Iterator[Any] = self.prepare(store, scan, solution)(None)
         return found
@@ -221,7 +221,7 @@ def _unprepared(*_: Any) -> Any:
 
 
 def code_of(node: RuleNode) -> RuleCode:
-    """Give the compiled form of a rule's tree, made once."""
+    """Return the compiled form of a rule's tree, made once."""
     code: RuleCode | None = node.code
     if code is None:
         code = node.code = RuleCode(node)
@@ -229,7 +229,7 @@ def code_of(node: RuleNode) -> RuleCode:
 
 
 def entries_of(cell: Cell, rule: Rule) -> list[Entry]:
-    """Give all the ways into a rule that a cell holds."""
+    """Return all the ways into a rule that a cell holds."""
     code = code_of(rule.node)
     if code.is_late or not code.elements:
         return [Entry(cell, rule, code, None)]

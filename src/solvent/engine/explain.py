@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from solvent.engine.fitting import Bindings, SearchCut, Tries, fits, is_fitting, plain
 from solvent.engine.misfit import MAX_WAYS, Misfit, Way, alike, nearest_misfits
+from solvent.engine.tree_match import Bindings, SearchCut, Tries, fits, is_fitting, plain
 from solvent.lang.evaluate import Spread, evaluate
 from solvent.lang.molecule import Endless, Molecule, sub_solutions
 from solvent.lang.operators import Incomputable, truth
@@ -115,7 +115,7 @@ class Report:
 
 
 def rules_named(solution: Solution, name: str) -> Iterator[tuple[Solution, Rule]]:
-    """Give every rule of a name in a solution and the solutions inside it, with where it is."""
+    """Return every rule of a name in a solution and the solutions inside it, with where it is."""
     for molecule in solution:
         if type(molecule) is Rule and molecule.name == name:
             yield solution, molecule
@@ -202,7 +202,7 @@ class _Search:
         return count
 
     def _pattern_report(self, at: int, count: int) -> PatternReport:
-        """Say how one pattern fared; if it is one that stops the rule, with what stops the nearest molecules."""
+        """Return how one pattern fared; if it is one that stops the rule, with what stops the nearest molecules."""
         pattern = self.patterns[at]
         report = PatternReport(print_pattern(pattern), count, at < self.reached)
         ways: list[Way] = []
@@ -243,7 +243,7 @@ class _Search:
         return [one for index, one in enumerate(self.molecules) if index not in taken]
 
     def _combine(self, taken: frozenset[int], bindings: Bindings) -> None:
-        """Give the rests what is left, and look at the condition."""
+        """Bind the rests to what is left, and look at the condition."""
         if self.rests:
             left = self._free(taken)
             if self.rests[0].at_least_one and not left:
@@ -272,7 +272,7 @@ class _Search:
 
 
 def _without(rule: Rule, solution: Solution) -> list[Molecule]:
-    """Give the molecules that a rule may take: of several equal rules one is itself, and never its own reactant."""
+    """Return the molecules that a rule may take: of several equal rules one is itself, and never its own reactant."""
     molecules = list(solution)
     own = next((at for at, one in enumerate(molecules) if one is rule), None)
     return molecules if own is None else molecules[:own] + molecules[own + 1 :]

@@ -319,7 +319,7 @@ class _Explorer:
         return None
 
     def _number_of(self, content: Content, came_from: tuple[int, Rule] | None) -> int | None:
-        """Give the number of a state, perhaps a new one; none where there may be no more states."""
+        """Return the number of a state, perhaps a new one; none where there may be no more states."""
         number = self._known.get(content)
         if number is None and len(self._known) < self._max_states:
             number = self._known[content] = len(self.found.states)
@@ -331,7 +331,7 @@ class _Explorer:
 
 
 def _components(edges: list[list[int]]) -> list[list[int]]:
-    """Give the strongly connected components (Tarjan's algorithm, without recursion)."""
+    """Return the strongly connected components (Tarjan's algorithm, without recursion)."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []
@@ -368,7 +368,7 @@ def _components(edges: list[list[int]]) -> list[list[int]]:
 
 
 def _round_trip(edges: list[list[int]], start: int, inside: set[int]) -> list[int]:
-    """Give a shortest way from a state back to itself within a component."""
+    """Return a shortest way from a state back to itself within a component."""
     before: dict[int, int] = {}
     queue = deque([start])
     while queue:
@@ -386,5 +386,5 @@ def _round_trip(edges: list[list[int]], start: int, inside: set[int]) -> list[in
 
 
 def describe_state(solution: Solution) -> str:
-    """Give a state as text."""
+    """Return a state as text."""
     return print_molecule(solution)

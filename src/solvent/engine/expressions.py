@@ -69,7 +69,7 @@ class ExpressionWriter:
         self.may_await = False
 
     def write(self, node: Expression) -> Text:
-        """Give the Python expression for a node."""
+        """Return the Python expression for a node."""
         match node:
             case Literal():
                 return Text(self.code.constant(node.value), type(node.value))
@@ -99,7 +99,7 @@ class ExpressionWriter:
                 raise Misuse("H302", "this cannot be computed with", span=span, hint="put it into the product itself")
 
     def _rule(self, node: RuleNode) -> Text:
-        """Give a rule made for a function or a comparison, with copies of what it captures."""
+        """Return a rule made for a function or a comparison, with copies of what it captures."""
         captured = ""
         for name in node.captures:
             spread = self._spread(Name(name))
@@ -124,7 +124,7 @@ class ExpressionWriter:
         return _applied(OPERATORS[node.operator], self.write(node.left), self.write(node.right))
 
     def _divides(self, node: Binary) -> str | None:
-        """Give Python's own `a % b` for `a % b == 0` on integers: there the sign of the rest does not matter."""
+        """Return Python's own `a % b` for `a % b == 0` on integers: there the sign of the rest does not matter."""
         left, right = node.left, node.right
         if node.operator not in ("==", "!=") or not isinstance(left, Binary) or left.operator != "%":
             return None
@@ -155,7 +155,7 @@ class ExpressionWriter:
 
 
 def _applied(operator: Operator, left: Text, right: Text | None = None) -> Text:
-    """Give the expression of an operator; one before an operand has no right one."""
+    """Return the expression of an operator; one before an operand has no right one."""
     if operator.needs is BOOLEANS:
         left = truth_of(left)
         right = right and truth_of(right)
@@ -168,7 +168,7 @@ def _applied(operator: Operator, left: Text, right: Text | None = None) -> Text:
 
 
 def truth_of(value: Text) -> Text:
-    """Give an expression that is a boolean, or raises."""
+    """Return an expression that is a boolean, or raises."""
     return value if value.kind is bool else Text(f"_truth({value.text})", bool, may_raise=True)
 
 

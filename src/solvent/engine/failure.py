@@ -25,7 +25,7 @@ def _hint(message: str) -> str:
 def reaction_failed(
     error: BaseException, entry: Entry, match: Any, molecule: Any, reactants: list[Any] | None = None
 ) -> SolventError:
-    """Give the error to raise for one that came out of a rule's product."""
+    """Return the error to raise for one that came out of a rule's product."""
     if isinstance(error, SolventError) and not isinstance(error, TooLarge):
         return error
     code = entry.code

@@ -216,7 +216,7 @@ class Store:
             self.unregister(cell)
 
     def index(self, shape: Any, positions: tuple[Any, ...]) -> dict[Any, Row]:
-        """Give the index of a shape on some positions, made when first asked for."""
+        """Return the index of a shape on some positions, made when first asked for."""
         bucket = self._buckets.get(shape) or self._bucket(shape)
         table = bucket.indexes.get(positions)
         if table is None:
@@ -232,12 +232,12 @@ class Store:
         return table
 
     def row(self, shape: Any) -> Row:
-        """Give the row of a shape."""
+        """Return the row of a shape."""
         bucket = self._buckets.get(shape)
         return (bucket if bucket is not None else self._bucket(shape)).row
 
     def holds(self, shapes: tuple[Any, ...]) -> bool:
-        """Say whether of each shape there may be molecules."""
+        """Return whether of each shape there may be molecules."""
         buckets = self._buckets
         for shape in shapes:
             bucket = buckets.get(shape)
@@ -249,19 +249,19 @@ class Store:
         return True
 
     def has_shape(self, shape: Any) -> bool:
-        """Say whether molecules of a shape have settled."""
+        """Return whether molecules of a shape have settled."""
         bucket = self._buckets.get(shape)
         return bucket is not None and any(cell.alive for cell in bucket.row)
 
     def tables(self, shape: Any) -> dict[tuple[Any, ...], dict[Any, Row]]:
-        """Give the indexes of a shape, by their positions; it stays the same dictionary."""
+        """Return the indexes of a shape, by their positions; it stays the same dictionary."""
         bucket = self._bucket(shape)
         if bucket.indexes is _NONE:
             bucket.indexes = {}
         return bucket.indexes
 
     def _bucket(self, shape: Any) -> _Bucket:
-        """Give the bucket of a shape; that of a first part takes over the tuples which begin so."""
+        """Return the bucket of a shape; that of a first part takes over the tuples which begin so."""
         bucket = self._buckets.get(shape)
         if bucket is None:
             bucket = self._buckets[shape] = _Bucket()
@@ -278,7 +278,7 @@ class Store:
         return bucket
 
     def lookup(self, size: int, positions: tuple[Any, ...], key: Any) -> Row | None:
-        """Give the tuples of a length with certain parts, whatever they begin with."""
+        """Return the tuples of a length with certain parts, whatever they begin with."""
         found = self.index(size, positions).get(key)
         if positions[0] == 0:
             # Those that begin with it stand together, or with all others of their length.
@@ -301,18 +301,18 @@ class Store:
         ]
 
     def tuple_rows(self, size: int | None) -> list[Row]:
-        """Give the rows of all tuples, or of those of a length."""
+        """Return the rows of all tuples, or of those of a length."""
         return [self._buckets[shape].row for shape in self._tuple_shapes(size)]
 
     def same(self, molecule: Molecule) -> Row | None:
-        """Give the row of the molecules that may equal this one."""
+        """Return the row of the molecules that may equal this one."""
         if type(molecule) is tuple:
             headed = (len(molecule), molecule[0])
             return self.index(headed if headed in self._buckets else len(molecule), WHOLE).get(molecule)
         return self.index(type(molecule), WHOLE).get(molecule)
 
     def all_rows(self) -> list[Row]:
-        """Give the rows of all shapes."""
+        """Return the rows of all shapes."""
         return [bucket.row for bucket in self._buckets.values()]
 
     def clear(self, shape: Any) -> None:
@@ -330,20 +330,20 @@ class Store:
             self.add(molecule)
 
     def molecules(self) -> list[Molecule]:
-        """Give every molecule, as iteration does."""
+        """Return every molecule, as iteration does."""
         if self.has_endless or self.queues:
             return list(self)
         return [cell.molecule for bucket in self._buckets.values() for cell in bucket.row if cell.alive]
 
     def cells(self) -> Iterator[Cell]:
-        """Give every living cell."""
+        """Return every living cell."""
         for row in self.all_rows():
             for cell in row:
                 if cell.alive:
                     yield cell
 
     def queue(self, key: Any) -> list[Molecule]:
-        """Give the queue of a kind of flat molecules; it stays the same list."""
+        """Return the queue of a kind of flat molecules; it stays the same list."""
         if self.queues is _NONE:
             self.queues = {}
         return self.queues.setdefault(key, [])
@@ -371,7 +371,7 @@ class Store:
         return self.size + sum(map(len, self.queues.values()))
 
     def discard(self, molecule: Molecule) -> bool:
-        """Remove one molecule equal to this; say whether there was one."""
+        """Remove one molecule equal to this, and return whether there was one."""
         endless = type(molecule) is Endless
         wanted = molecule.molecule if endless else molecule
         for cell in self.cells():
@@ -430,7 +430,7 @@ class Store:
         self.late = ()
 
     def entries_for(self, molecule: Molecule) -> tuple[Any, ...]:
-        """Give the entries of all rules that a molecule of this shape could enter."""
+        """Return the entries of all rules that a molecule of this shape could enter."""
         kind = type(molecule)
         key: Any
         if kind is tuple:
@@ -454,11 +454,11 @@ class Store:
         return found
 
     def entries_of_key(self, key: tuple[int, Any]) -> tuple[Any, ...]:
-        """Give the entries of all rules that a tuple of this length and first part could enter."""
+        """Return the entries of all rules that a tuple of this length and first part could enter."""
         return self._collect(key, tuple)
 
     def wants(self, key: tuple[int, Any]) -> bool:
-        """Say whether a rule could want a tuple of this length and first part."""
+        """Return whether a rule could want a tuple of this length and first part."""
         if self.rules is _NONE:
             return False
         found = self._cache.get(key)
@@ -467,7 +467,7 @@ class Store:
         return bool(found)
 
     def only_reader(self, shape: Any) -> Rule | None:
-        """Give the rule that alone looks at molecules of a shape, and only at them, if it is one."""
+        """Return the rule that alone looks at molecules of a shape, and only at them, if it is one."""
         wide: tuple[Any, ...] = (object, tuple) if type(shape) is int else (object,)
         entries: list[Any] = []
         for key, table in self._tables.items():
@@ -481,7 +481,7 @@ class Store:
         return rule
 
     def keys_of(self, rule: Rule) -> list[Any]:
-        """Give the keys of all entries of a registered rule."""
+        """Return the keys of all entries of a registered rule."""
         return [key for cell, entries in self.rules.items() if cell.molecule is rule for e in entries for key in e.keys]
 
     def _collect(self, key: Any, kind: type) -> tuple[Any, ...]:
@@ -498,7 +498,7 @@ def _whole(molecule: Molecule) -> Molecule:
 
 
 def _key_function(positions: tuple[Any, ...]) -> Callable[[Molecule], Any]:
-    """Give the function that takes a molecule's key: parts by number, parts of tuples inside by path."""
+    """Return the function that takes a molecule's key: parts by number, parts of tuples inside by path."""
     if not positions:
         return _whole
     if all(type(place) is int for place in positions):
@@ -512,7 +512,7 @@ def _key_function(positions: tuple[Any, ...]) -> Callable[[Molecule], Any]:
 
 
 def part_at(molecule: Molecule, path: tuple[int, ...]) -> Molecule:
-    """Give the part of a nested tuple, or None where there is none."""
+    """Return the part of a nested tuple, or None where there is none."""
     for place in path:
         if type(molecule) is not tuple or len(molecule) <= place:
             return None

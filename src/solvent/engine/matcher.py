@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine.builder import Builder, may_be_rule
 from solvent.engine.expressions import Text
 from solvent.engine.onward import Onward
-from solvent.engine.taking import Taker
+from solvent.engine.pattern_tests import Taker
 from solvent.lang.operators import OPERATORS
 from solvent.lang.syntax import (
     Binary,
@@ -116,7 +116,7 @@ class Matcher(Taker):
             code.line("return True" if back is None else f"return {AGAIN} if again else True")
 
     def _reusable(self, gone: list[Element]) -> list[Element]:
-        """Give the reactants whose cells a product may take: no loop may go on with what it found there."""
+        """Return the reactants whose cells a product may take: no loop may go on with what it found there."""
         if not self.goes_on:
             return gone
         # The search goes on: the innermost loop has another cell next, and no loop around it lasts that took one.
@@ -164,7 +164,7 @@ class Matcher(Taker):
         return 4
 
     def _known(self, pattern: TuplePattern) -> dict[Any, Text]:
-        """Give the parts of a tuple pattern whose values are known before looking; those of tuples in it by path."""
+        """Return the parts of a tuple pattern whose values are known before looking; those of tuples in it by path."""
         found: dict[Any, Text] = {}
         headed = self.plan.head(pattern) is not None
         for at, part in enumerate(pattern.parts):
@@ -194,7 +194,7 @@ class Matcher(Taker):
                 self._known_inside(part, (*path, at), found)
 
     def _equation(self, name: str) -> Text | None:
-        """Give the value that the condition demands of a variable, where it can be computed already."""
+        """Return the value that the condition demands of a variable, where it can be computed already."""
         for test in self.tests:
             if isinstance(test, Binary) and test.operator == "==":
                 for side, other in ((test.left, test.right), (test.right, test.left)):
@@ -302,7 +302,7 @@ class Matcher(Taker):
         return "_in_order" if self.reacts else "scan"
 
     def _scan(self, row: str) -> str:
-        """Give the text that goes through a row.
+        """Return the text that goes through a row.
 
         Dead cells at its beginning are dropped first, unless reactions may happen while loops go on: nothing dies
         during a search that ends with its first match, so what the outermost loop leaves there stays.
@@ -316,7 +316,7 @@ class Matcher(Taker):
         return row if self.reacts else f"scan({row})"
 
     def _all(self, rows: str) -> str:
-        """Give the text that goes through several rows."""
+        """Return the text that goes through several rows."""
         if self.goes_on:
             return f"_each_row({rows}, {self._order()})"
         return f"_each_row(_trimmed({rows}), {self._order()})"
@@ -356,7 +356,7 @@ class Matcher(Taker):
 
 
 def _turned(side: Binary, other: Expression, name: str) -> Binary | None:
-    """Give the value of a variable that is an operand of `side`, which is to equal `other`."""
+    """Return the value of a variable that is an operand of `side`, which is to equal `other`."""
     solved = OPERATORS[side.operator].solved
     if solved is None:
         return None
@@ -369,7 +369,7 @@ def _turned(side: Binary, other: Expression, name: str) -> Binary | None:
 
 
 def _may_meet(one: Pattern, other: Pattern) -> bool:
-    """Say whether two patterns could take the same molecule."""
+    """Return whether two patterns could take the same molecule."""
     if isinstance(one, VariablePattern) or isinstance(other, VariablePattern):
         return True
     if isinstance(one, TuplePattern) and isinstance(other, TuplePattern):

@@ -82,7 +82,7 @@ class Match:
         return self.entry.code.is_async
 
     def react(self) -> Any:
-        """Give the products; what it consumes is for the caller to remove. A failure leaves everything as it was."""
+        """Return the products; what it consumes is for the caller to remove. A failure leaves everything as it was."""
         entry = self.entry
         try:
             return entry.code.reaction()(self.fields, entry.rule, _NOWHERE, _IGNORING, entry.cell)
@@ -90,7 +90,7 @@ class Match:
             raise self.failure(error) from error
 
     def failure(self, error: BaseException) -> SolventError:
-        """Give the error to raise for one that came out of its product."""
+        """Return the error to raise for one that came out of its product."""
         return reaction_failed(error, self.entry, self.fields, None)
 
 
@@ -179,7 +179,7 @@ class Matches:
     # --- What could react.
 
     def find_own(self) -> Match | None:
-        """Give a reaction among one's own molecules alone."""
+        """Return a reaction among one's own molecules alone."""
         while self._new:
             held = next(iter(self._new))
             match = next(self._each(held, None, self._own), None)
@@ -189,7 +189,7 @@ class Matches:
         return None
 
     def find(self, number: int | None = None) -> Match | None:
-        """Give a reaction with at least one molecule of one's own or in one's charge, by one rule or by any."""
+        """Return a reaction with at least one molecule of one's own or in one's charge, by one rule or by any."""
         if self._own_count == 0:
             return None
         numbers = [number] if number is not None else self._shuffled([*self._untried])
@@ -204,7 +204,7 @@ class Matches:
         return None
 
     def find_among(self, wanted: Iterable[Held]) -> Match | None:
-        """Give a reaction that needs all of these molecules and no others."""
+        """Return a reaction that needs all of these molecules and no others."""
         whole = set(wanted)
         for held in whole:
             for match in self._each(held, None, self._all):
@@ -213,7 +213,7 @@ class Matches:
         return None
 
     def _each(self, held: Held, number: int | None, store: Store) -> Iterator[Match]:
-        """Give the reactions of a molecule in a store: as what rules take, and by itself if it is a rule."""
+        """Return the reactions of a molecule in a store: as what rules take, and by itself if it is a rule."""
         cell = held.cell
         if type(cell.molecule) is Rule and number in (None, LOOSE):
             entry = Entry(cell, cell.molecule, entries_of(cell, cell.molecule)[0].code, None)
@@ -226,7 +226,7 @@ class Matches:
             yield from self._by(entry, held, cell.molecule, store, is_own=is_own)
 
     def _by(self, entry: Entry, held: Held, in_hand: Any, store: Store, *, is_own: bool) -> Iterator[Match]:
-        """Give the reactions by one rule; what is not one's own must meet something that is."""
+        """Return the reactions by one rule; what is not one's own must meet something that is."""
         others = [one for one in entry.code.elements if one is not entry.element]
         for mine in (None,) if is_own else others:
             search = self._search(entry, mine, store)
@@ -379,7 +379,7 @@ class _Search(Matcher):
 
 
 def _twin(element: Element, *, is_mine: bool = False) -> Element:
-    """Give an element for a search that takes nothing, perhaps to be found in a part of the store."""
+    """Return an element for a search that takes nothing, perhaps to be found in a part of the store."""
     # The number is not that of the rule's own solution, whose indexes are looked up in the store of all.
     twin = Element(element.number, element.pattern, _OwnSite(-1) if is_mine else element.site)
     twin.kept = True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from solvent.engine.fitting import (
+from solvent.engine.tree_match import (
     Bindings,
     SearchCut,
     Tries,
@@ -71,7 +71,7 @@ class Misfit:
     reason: str
 
     def sentence(self, shorten: Callable[[str], str] = str) -> str:
-        """Say it in words; the molecules on the way are shortened."""
+        """Return it in words; the molecules on the way are shortened."""
         said, places, whole = [], list[str](), ""
         for step in self.path:
             if step.place == INSIDE:
@@ -93,7 +93,7 @@ def _where(places: list[str], whole: str) -> str:
 
 
 def nearest_misfits(pattern: Pattern, ways: Iterable[Way], tries: Tries, *, max_shown: int) -> list[Misfit]:
-    """Say what stops the molecules that come nearest to a pattern, each along the way where it comes nearest."""
+    """Return what stops the molecules that come nearest to a pattern, each along the way where it comes nearest."""
     best: dict[int, tuple[Molecule, _Fault]] = {}
     try:
         for bindings, free in ways:
@@ -145,12 +145,12 @@ def _text(found: Molecule) -> str | None:
 
 
 def alike(pattern: Pattern, molecules: list[Molecule]) -> list[Molecule]:
-    """Give molecules that a reader would compare with a pattern; not too many."""
+    """Return molecules that a reader would compare with a pattern; not too many."""
     return list(islice((one for one in map(plain, molecules) if _is_alike(pattern, one)), MAX_CANDIDATES))
 
 
 def _is_alike(pattern: Pattern, molecule: Molecule) -> bool:
-    """Say whether a molecule has the outer form of a pattern, whatever is inside."""
+    """Return whether a molecule has the outer form of a pattern, whatever is inside."""
     match pattern:
         case TuplePattern():
             head = pattern.parts[0]
@@ -228,7 +228,7 @@ def _fault_inside(pattern: SolutionPattern, solution: Solution, bindings: Bindin
 
 
 def _fault_of_partners(element: Pattern, molecules: list[Molecule], way: Way, tries: Tries) -> _Fault:
-    """Say what stops the nearest partner of a pattern; or that it is taken, or that there is none."""
+    """Return what stops the nearest partner of a pattern; or that it is taken, or that there is none."""
     bindings, free = way
     # Nothing free fits; what fits all the same has been taken on the way.
     is_taken = has_partner(element, molecules, bindings, tries)
@@ -249,7 +249,7 @@ def _share(fault: _Fault) -> float:
 
 
 def _reason(pattern: Pattern, molecule: Molecule, bindings: Bindings) -> str:
-    """Say why a molecule as such does not fit a pattern."""
+    """Return why a molecule as such does not fit a pattern."""
     expected = _kind_expected(pattern)
     kind = _NAMES[type(molecule)]
     if expected is not None and type(molecule) not in KINDS[expected]:
@@ -295,7 +295,7 @@ def _length_expected(pattern: ListPattern) -> str:
 
 
 def _absence(pattern: Pattern, free: list[Molecule]) -> str:
-    """Say what is not there at all."""
+    """Return what is not there at all."""
     if not free:
         return "there is no molecule for it"
     match pattern:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def outer_text(plan: Plan, code: Code, name: str) -> Text:
-    """Give the text for a name that a rule takes from around it."""
+    """Return the text for a name that a rule takes from around it."""
     captures = list(plan.rule.captures)
     if name in captures:
         return Text(f"k{captures.index(name)}")
@@ -23,7 +23,7 @@ def outer_text(plan: Plan, code: Code, name: str) -> Text:
 
 
 def rest_text(plan: Plan, name: str) -> str | None:
-    """Give the text for the molecules of a rest, in a condition or an argument; None for other names."""
+    """Return the text for the molecules of a rest, in a condition or an argument; None for other names."""
     if name in plan.rest_sites:
         site = plan.rest_sites[name]
         if site is None:

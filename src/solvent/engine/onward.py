@@ -123,7 +123,7 @@ class Onward:
     # --- A rule that needs nothing else.
 
     def _answer(self, reader: _Reader, product: Product) -> tuple[list[str], list[list[Text]] | None] | None:
-        """Give what a rule asks of a product and what it makes of it (None: it never takes it), or None if unknown."""
+        """Return what a rule asks of a product and what it makes of it, None if it never takes it; None if unknown."""
         pattern = _lone_pattern(reader)
         if pattern is None or product.depth >= _MAX_DEPTH or self._branches >= _MAX_BRANCHES:
             return None
@@ -172,7 +172,7 @@ class Onward:
     # --- A product that changes nothing.
 
     def _is_same(self, element: Element, product: Product, readers: list[_Reader]) -> bool:
-        """Say whether no rule and no index can tell a product from the molecule that an element took."""
+        """Return whether no rule and no index can tell a product from the molecule that an element took."""
         pattern = element.pattern
         if not isinstance(pattern, TuplePattern) or self.plan.head(pattern) is not product.key[1]:
             return False
@@ -218,7 +218,7 @@ class Onward:
 
 
 def _lone_pattern(reader: _Reader) -> TuplePattern | None:
-    """Give the pattern of a rule that needs one flat tuple and nothing else, and can react any time."""
+    """Return the pattern of a rule that needs one flat tuple and nothing else, and can react any time."""
     plan = reader.plan
     elements = plan.top.elements
     if len(elements) != 1 or len(plan.sites) != 1 or plan.top.rests or reader.one_shot or plan.is_late:
@@ -236,7 +236,7 @@ def _writer(code: Code, plan: Plan, bound: dict[str, Text]) -> ExpressionWriter:
 
 
 def _computed(writer: ExpressionWriter, node: Expression, bound: dict[str, Text]) -> Text | None:
-    """Give the text of an expression over known values that cannot fail."""
+    """Return the text of an expression over known values that cannot fail."""
     if isinstance(node, TupleNode) or not names_in(node) <= bound.keys():
         return None
     text = writer.write(node)
@@ -244,7 +244,7 @@ def _computed(writer: ExpressionWriter, node: Expression, bound: dict[str, Text]
 
 
 def _flat_parts(writer: ExpressionWriter, node: Expression, bound: dict[str, Text]) -> list[Text] | None:
-    """Give the parts of a product that is a tuple of atoms, begins with a symbol and cannot fail."""
+    """Return the parts of a product that is a tuple of atoms, begins with a symbol and cannot fail."""
     if not isinstance(node, TupleNode) or not isinstance(node.parts[0], Literal):
         return None
     if type(node.parts[0].value) is not Symbol:
@@ -255,14 +255,14 @@ def _flat_parts(writer: ExpressionWriter, node: Expression, bound: dict[str, Tex
 
 
 def _is_tested(plan: Plan, name: str) -> bool:
-    """Say whether a rule asks anything of a variable but that it is there."""
+    """Return whether a rule asks anything of a variable but that it is there."""
     if any(name in names_in(test) for test in plan.conjuncts):
         return True
     return sum(_mentions(element.pattern, name) for element in plan.elements) > 1
 
 
 def lengths_looked_up(plan: Plan) -> frozenset[int]:
-    """Give the lengths of tuples that a rule finds by their parts, not knowing the first one before; 0 for all."""
+    """Return the lengths of tuples that a rule finds by their parts, not knowing the first one before; 0 for all."""
     found: set[int] = set()
     for element in plan.top.elements:
         pattern = element.pattern

@@ -157,12 +157,12 @@ class Plan:
     # --- Types.
 
     def kind(self, name: str) -> type | None:
-        """Give the only type a variable can have, if there is one."""
+        """Return the only type a variable can have, if there is one."""
         kinds = self.kinds.get(name)
         return next(iter(kinds)) if kinds is not None and len(kinds) == 1 else None
 
     def may_hold_solution(self, name: str) -> bool:
-        """Say whether a variable could hold a solution or a rule that captured one."""
+        """Return whether a variable could hold a solution or a rule that captured one."""
         kinds = self.kinds.get(name)
         return kinds is None or not kinds <= ATOMS
 
@@ -245,14 +245,14 @@ class Plan:
 
     @staticmethod
     def head(pattern: TuplePattern) -> Any:
-        """Give the constant that the tuples for a pattern begin with, if it is one to find them by."""
+        """Return the constant that the tuples for a pattern begin with, if it is one to find them by."""
         first = pattern.parts[0]
         if isinstance(first, LiteralPattern) and type(first.value) in _HEADS:
             return first.value
         return None
 
     def shape(self, element: Element) -> Any:
-        """Give the length and first part that every molecule for an element has, if that is known."""
+        """Return the length and first part that every molecule for an element has, if that is known."""
         pattern = element.pattern
         if isinstance(pattern, TuplePattern):
             head = self.head(pattern)
@@ -260,7 +260,7 @@ class Plan:
         return None
 
     def keys(self, element: Element) -> list[Any]:
-        """Give the keys under which the store finds molecules for an element of the rule's own solution."""
+        """Return the keys under which the store finds molecules for an element of the rule's own solution."""
         pattern = element.pattern
         match pattern:
             case VariablePattern():
@@ -285,7 +285,7 @@ def _kinds(pattern: VariablePattern) -> frozenset[type] | None:
 
 
 def says(pattern: Pattern, item: Expression) -> bool:
-    """Say whether a product item is exactly what a pattern took."""
+    """Return whether a product item is exactly what a pattern took."""
     match pattern, item:
         case (VariablePattern() | RulePattern(), Name()):
             return pattern.name == item.text
@@ -301,7 +301,7 @@ def says(pattern: Pattern, item: Expression) -> bool:
 
 
 def _says_all(patterns: list[Pattern], items: list[Expression]) -> bool:
-    """Say whether a solution's items are, in whatever order, exactly what its patterns took."""
+    """Return whether a solution's items are, in whatever order, exactly what its patterns took."""
     left = list(items)
     for pattern in patterns:
         for at, item in enumerate(left):

@@ -55,7 +55,7 @@ class Never:
         self.name = f"never {text or short_rule(rule)}"
 
     def check_state(self, number: int, opened: Opened) -> str | None:  # noqa: ARG002 - every state alike
-        """Say so where the rule could react."""
+        """Return a reason where the rule could react."""
         return "it can be" if opened.fits(self.rule) else None
 
     def check_reaction(self, before: int, rule: Rule, after: int, state: Solution) -> str | None:  # noqa: ARG002
@@ -155,7 +155,7 @@ class Refines:
         return found
 
     def _runs_between(self, start: Content, end: Content) -> frozenset[Run]:
-        """Give the shortest runs of the coarser program from one state to another, none if they are too long."""
+        """Return the shortest runs of the coarser program from one state to another, none if they are too long."""
         edge: dict[Content, set[Run]] = {start: {()}}
         for _ in range(self.max_steps):
             if end in edge:

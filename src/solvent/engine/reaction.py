@@ -175,7 +175,7 @@ class Reacting:
 
 
 def took_any(entry: Entry, match: Any) -> bool:
-    """Say whether a match took, besides the molecule in hand, one of which there are not endlessly many."""
+    """Return whether a match took, besides the molecule in hand, one of which there are not endlessly many."""
     for element, cell in zip(entry.code.elements, match, strict=False):
         if not element.kept and cell is not None and not cell.endless:
             return True
@@ -183,7 +183,7 @@ def took_any(entry: Entry, match: Any) -> bool:
 
 
 def reactants_of(entry: Entry, match: Any, molecule: Any) -> tuple[list[Molecule], list[Molecule]]:
-    """Give the molecules that a match takes, and those it keeps."""
+    """Return the molecules that a match takes, and those it keeps."""
     taken: list[Molecule] = []
     kept: list[Molecule] = []
     for at, element in enumerate(entry.code.elements):

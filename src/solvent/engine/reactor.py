@@ -201,7 +201,7 @@ class Reactor(Reacting):
             store.reactions = 0
 
     def _try_queues(self, solution: Solution, store: Store, level: int) -> bool:
-        """Try the flat molecules that reactions made; say whether there were any."""
+        """Try the flat molecules that reactions made, and return whether there were any."""
         found = False
         is_first, self._is_first = self._is_first, False
         for key, queue in list(store.queues.items()):
@@ -249,7 +249,7 @@ class Reactor(Reacting):
     def _broken_off(
         self, error: BaseException, entry: Entry | None, active: Any, solution: Solution, store: Store
     ) -> BaseException:
-        """Give the error to raise for one that came while a molecule was tried, by an entry if that is known."""
+        """Return the error to raise for one that came while a molecule was tried, by an entry if that is known."""
         if entry is None and active is not _PLACED:
             entry = _culprit(store.entries_for(active), error)
         return self._failure(error, entry, active, solution, store)
@@ -257,7 +257,7 @@ class Reactor(Reacting):
     def _failure(
         self, error: BaseException, entry: Entry | None, molecule: Molecule, solution: Solution, store: Store
     ) -> BaseException:
-        """Give the error to raise for one that came out of an attempt: with the rule, the place and the reactants."""
+        """Return the error to raise for one that came out of an attempt: with the rule, the place and the reactants."""
         if isinstance(error, TooLarge) and entry is not None:
             return reaction_failed(error, entry, (), None, [])
         if entry is None or not isinstance(error, Exception) or isinstance(error, SolventError | Stopped):
@@ -270,7 +270,7 @@ class Reactor(Reacting):
             return reaction_failed(error, entry, (), None, [molecule])
 
     def _is_ready(self, solution: Solution, molecule: Molecule, level: int) -> bool:
-        """Run the solutions inside a molecule; say whether all of them are inert."""
+        """Run the solutions inside a molecule, and return whether all of them are inert."""
         ready = True
         for sub in sub_solutions(molecule):
             if not sub.inert:
@@ -283,7 +283,7 @@ class Reactor(Reacting):
         return ready
 
     def _enter_by(self, entry: Entry, solution: Solution, store: Store, molecule: Molecule) -> bool:
-        """Let a molecule react through one entry, one reaction at a time; say whether it is gone or placed."""
+        """Let a molecule react through one entry, one reaction at a time, and return whether it is gone or placed."""
         self._turn += 1
         if not entry.cell.alive:
             return False
@@ -367,7 +367,7 @@ class Reactor(Reacting):
             raise
 
     def _run_late(self, solution: Solution, store: Store) -> bool:
-        """Let one rule react that takes the rest of its own solution; say whether one did."""
+        """Let one rule react that takes the rest of its own solution, and return whether one did."""
         for entry in list(store.late):
             for match in entry.matches(store, self.scan, solution):
                 self._react(entry, match, None, solution, store)
@@ -381,7 +381,7 @@ class Reactor(Reacting):
 
 
 def _culprit(entries: tuple[Entry, ...], error: BaseException) -> Entry | None:
-    """Give the entry whose part of a visit an error came from: all entries of a molecule share one text."""
+    """Return the entry whose part of a visit an error came from: all entries of a molecule share one text."""
     return next((entry for at, entry in enumerate(entries) if entry.code.has_raised(error, at)), None)
 
 

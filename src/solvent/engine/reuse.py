@@ -43,7 +43,7 @@ class Reuse:
                             break
 
     def _loses(self, element: Element, item: Expression) -> Site | None:
-        """Give the solution in a tuple that loses molecules and gains none, if nothing else happens to the tuple."""
+        """Return the solution in a tuple that loses molecules and gains none, if nothing else happens to the tuple."""
         pattern = element.pattern
         if not isinstance(pattern, TuplePattern) or not isinstance(item, TupleNode):
             return None
@@ -62,7 +62,7 @@ class Reuse:
         return found
 
     def only_loses(self, element: Element, item: Expression) -> Site | None:
-        """Give the solution in a tuple that loses molecules, at any depth, and gains none, if that is all that happens.
+        """Return the solution in a tuple that loses molecules, at any depth, and gains none, if nothing else happens.
 
         The product is then the molecule that was taken, and as often as it reacts so it has less in it.
         """
@@ -115,7 +115,7 @@ class Reuse:
         self.reused[id(node)] = (site, new)
 
     def is_held(self, site: Site) -> bool:
-        """Say whether a site's solution stays where it is, since a kept reactant holds it."""
+        """Return whether a site's solution stays where it is, since a kept reactant holds it."""
         holder = site.holder
         while holder is not None:
             if holder.kept:

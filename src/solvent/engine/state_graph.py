@@ -57,7 +57,7 @@ class Explored(Protocol):
 
 
 def graph_of_states(found: Explored, name: str) -> Graph:
-    """Give the states of a program; a run to each of two ends that differ, or one that never ends, can be seen."""
+    """Return the states of a program; a run to each of two ends that differ, or one that never ends, can be seen."""
     finals = {*found.finals}
     ends: dict[int, str] = {}
     run: list[Link] = []
@@ -87,7 +87,7 @@ def graph_of_states(found: Explored, name: str) -> Graph:
 
 
 def _rules(found: Explored) -> tuple[dict[Link, list[str]], list[int]]:
-    """Give the rules that lead from state to state, and to how many states that were not looked at each leads."""
+    """Return the rules that lead from state to state, and to how many states that were not looked at each leads."""
     rules: dict[Link, list[str]] = {}
     missing = []
     for state, onward in enumerate(found.edges):
@@ -106,7 +106,7 @@ def _rules(found: Explored) -> tuple[dict[Link, list[str]], list[int]]:
 
 
 def told(way: Sequence[int]) -> str:
-    """Tell through which states a way leads, of a long one the ends."""
+    """Return through which states a way leads, of a long one the ends."""
     names = [f"#{state}" for state in way]
     if len(names) > _MAX_WAY:
         names = [*names[: _MAX_WAY // 2], "…", *names[-_MAX_WAY // 2 :]]
@@ -114,7 +114,7 @@ def told(way: Sequence[int]) -> str:
 
 
 def node_of(number: int, what: Sequence[str], text: str, state: str, more: str = "", *, is_open: bool = False) -> Node:
-    """Give the box of a state: what it is, its text in a few lines, and what else is said of it."""
+    """Return the box of a state: what it is, its text in a few lines, and what else is said of it."""
     shown = wrap(text, _LETTERS, break_on_hyphens=False) or [""]
     if len(shown) > _MAX_LINES:
         shown = [*shown[: _MAX_LINES - 1], cut(" ".join(shown[_MAX_LINES - 1 :]), _LETTERS)]
@@ -125,7 +125,7 @@ def node_of(number: int, what: Sequence[str], text: str, state: str, more: str =
 
 
 def edges_of(count: int, labels: Mapping[Link, str], run: Iterable[Link]) -> tuple[Edge, ...]:
-    """Give the arrows between states; those of a run that is to be seen stand out."""
+    """Return the arrows between states; those of a run that is to be seen stand out."""
     seen = {*run}
     back = ways_back(count, labels)
     return tuple(

@@ -20,7 +20,7 @@ MAX_MULTIPLET = 10_000_000
 
 
 def rest(store: Store, taken: tuple[Cell | None, ...]) -> list[Molecule]:
-    """Give the molecules of a store that a match leaves, and leave them there."""
+    """Return the molecules of a store that a match leaves, and leave them there."""
     return [
         Endless(cell.molecule) if cell.endless else cell.molecule
         for cell in store.cells()
@@ -49,7 +49,7 @@ def count(value: Molecule) -> int:
 
 
 def copies(molecules: Collection[Molecule]) -> list[Molecule]:
-    """Give copies of the molecules of a rest."""
+    """Return copies of the molecules of a rest."""
     if len(molecules) > MAX_PARTS:
         raise too_large(f"a rest of {len(molecules):,} molecules", MAX_PARTS)
     room = [MAX_PARTS]
@@ -57,12 +57,12 @@ def copies(molecules: Collection[Molecule]) -> list[Molecule]:
 
 
 def own_copy(molecule: Molecule) -> Molecule:
-    """Give a copy of a molecule that a product holds once more."""
+    """Return a copy of a molecule that a product holds once more."""
     return copied(molecule, [MAX_PARTS])
 
 
 def times(molecule: Molecule, number: int) -> list[Molecule]:
-    """Give a molecule several times."""
+    """Return a molecule several times."""
     room = [MAX_PARTS]
     return [molecule, *(copied(molecule, room) for _ in range(number - 1))] if number else []
 
@@ -84,7 +84,7 @@ def trimmed(rows: list[Row]) -> list[Row]:
 
 
 def store_of(solution: Solution) -> Store:
-    """Give the store of a solution; a solution that was always empty gets one now."""
+    """Return the store of a solution; a solution that was always empty gets one now."""
     store = solution.settled
     if store is None:
         store = solution.settled = Store()

@@ -131,7 +131,7 @@ def _groups(code: SweepCode, mine: list[Molecule], settled: list[Molecule]) -> l
 
 
 def _code(rule: Rule, shape: Any, molecules: list[Molecule]) -> SweepCode | None:
-    """Give the loop for a rule and the types its molecules have, or None where it must not be used."""
+    """Return the loop for a rule and the types its molecules have, or None where it must not be used."""
     code: RuleCode = rule.node.code
     if code.cannot_sweep:
         return None

@@ -33,7 +33,7 @@ class SweepCode:
 def sweep_code(
     plan: Plan, known: dict[Any, SweepCode | None], kinds: tuple[type, ...], *, is_tuple: bool
 ) -> SweepCode | None:
-    """Give the loop for molecules whose parts have these types, made once; None if the rule cannot be swept so."""
+    """Return the loop for molecules whose parts have these types, made once; None if the rule cannot be swept so."""
     if kinds not in known:
         try:
             known[kinds] = _Writer(plan, kinds, is_tuple=is_tuple).write()
@@ -43,7 +43,7 @@ def sweep_code(
 
 
 def can_sweep(plan: Plan) -> bool:
-    """Say whether a rule could be swept at all: two flat patterns of its own solution, and it stays."""
+    """Return whether a rule could be swept at all: two flat patterns of its own solution, and it stays."""
     if plan.one_shot or plan.is_late or len(plan.sites) != 1 or len(plan.elements) != 2:
         return False
     one, other = (element.pattern for element in plan.elements)
@@ -208,7 +208,7 @@ class _Writer:
         return " and ".join([*(one for one in divisors if not one.lstrip("-").isdigit()), condition])
 
     def _reaction(self, first: str, second: str, kept: list[bool]) -> list[str]:
-        """Give the lines for a reaction of `a` and `b` in these roles."""
+        """Return the lines for a reaction of `a` and `b` in these roles."""
         self._roles(first, second)
         places: list[str] = []
         others: list[str] = []
@@ -253,7 +253,7 @@ class _Writer:
         return f"return (len(todo) + len(settled) - size) // {self.change}"
 
     def _product(self, item: Expression) -> tuple[str, bool]:
-        """Give the text of a product and whether it has the shape that is swept."""
+        """Return the text of a product and whether it has the shape that is swept."""
         if isinstance(item, TupleNode):
             parts = [self._value(part) for part in item.parts]
             same = self.is_tuple and tuple(part.kind for part in parts) == self.kinds

@@ -154,7 +154,7 @@ class Recorder:
             record.after = [*kept_texts, *(one.text for one in record.products)]
 
     def held(self, solution: Solution) -> list[Made]:
-        """Give the molecules of a solution, as they are known after the last reaction."""
+        """Return the molecules of a solution, as they are known after the last reaction."""
         return [made for several in self._held.get(id(solution), {}).values() for made in several]
 
     def note_additions(self) -> None:
@@ -197,7 +197,7 @@ class Recorder:
         return made
 
     def _rule(self, held: dict[Any, list[Made]], reaction: Reaction) -> Made:
-        """Give the rule of a reaction; one that its reaction consumes goes, unless it puts itself back."""
+        """Return the rule of a reaction; one that its reaction consumes goes, unless it puts itself back."""
         rule = reaction.rule
         is_consumed = rule.one_shot if rule.node.code is None else rule.node.code.one_shot
         return (self._taken if is_consumed else self._kept)(held, rule)
@@ -240,7 +240,7 @@ class Recorder:
         return type(molecule)(self._as_held(made.molecule) for several in held.values() for made in several)
 
     def _inside(self, molecules: list[Molecule]) -> _Known:
-        """Give the molecules known inside the solutions of reactants."""
+        """Return the molecules known inside the solutions of reactants."""
         found: _Known = {}
         for molecule in molecules:
             for sub in sub_solutions(molecule):

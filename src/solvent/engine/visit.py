@@ -37,7 +37,7 @@ class _Text:
         self.counts_on = counts_on
 
     def holds(self, store: Store) -> bool:
-        """Say whether all of it is so in a store."""
+        """Return whether all of it is so in a store."""
         return all(_state(store, key) == state for key, state in self.counts_on.items())
 
 
@@ -62,7 +62,7 @@ def _make_visit(
     solution: Solution,
     shape: Any,
 ) -> Callable[[Molecule], Any]:
-    """Give the function that visits a molecule of a shape, for which these are all the entries."""
+    """Return the function that visits a molecule of a shape, for which these are all the entries."""
     row, indexes = store.row(shape), store.tables(shape)
     owns = [entry.cell for entry in entries]
     rules = [entry.rule for entry in entries]
@@ -83,7 +83,7 @@ def _make_visit(
 
 
 def _state(store: Store, key: Any) -> Any:
-    """Give the rules that a key enters and how its molecules are indexed."""
+    """Return the rules that a key enters and how its molecules are indexed."""
     entries = store.entries_of_key(key)
     return [(entry.code, entry.element and entry.element.number) for entry in entries], tuple(store.tables(key))
 
@@ -163,5 +163,5 @@ def _key_text(places: tuple[int, ...]) -> str:
 
 
 def _needs_itself(entry: Entry) -> bool:
-    """Say whether a rule's text mentions the rule: to capture, to recur, or not to take itself."""
+    """Return whether a rule's text mentions the rule: to capture, to recur, or not to take itself."""
     return bool(entry.code.node.captures) or entry.code.node.is_recursive or entry.code.meets_rules

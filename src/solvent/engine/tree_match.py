@@ -49,7 +49,7 @@ class Tries:
 
 
 def fits(pattern: Pattern, molecule: Molecule, bindings: Bindings, tries: Tries) -> Iterator[Bindings]:
-    """Give the ways in which a molecule fits a pattern, as bindings that extend the given ones."""
+    """Return the ways in which a molecule fits a pattern, as bindings that extend the given ones."""
     match pattern:
         case LiteralPattern():
             if equal(pattern.value, molecule):
@@ -75,7 +75,7 @@ def fits(pattern: Pattern, molecule: Molecule, bindings: Bindings, tries: Tries)
 
 
 def is_fitting(pattern: Pattern, molecule: Molecule, bindings: Bindings, tries: Tries) -> bool:
-    """Say whether a molecule fits a pattern at all."""
+    """Return whether a molecule fits a pattern at all."""
     return next(fits(pattern, molecule, bindings, tries), None) is not None
 
 
@@ -86,7 +86,7 @@ def elements_and_rests(pattern: SolutionPattern) -> tuple[list[Pattern], list[Re
 
 
 def paired_items(pattern: ListPattern, items: List) -> list[tuple[Pattern, int]] | None:
-    """Give the item, by its position, that each pattern but the rest stands for; None where their numbers differ."""
+    """Return the item, by its position, that each pattern but the rest stands for; None where their numbers differ."""
     at = rest_position(pattern)
     if at is None:
         return list(zip(pattern.items, range(len(items)), strict=True)) if len(items) == len(pattern.items) else None
@@ -100,14 +100,14 @@ def paired_items(pattern: ListPattern, items: List) -> list[tuple[Pattern, int]]
 
 
 def rest_position(pattern: ListPattern) -> int | None:
-    """Say where the rest of a list pattern stands."""
+    """Return where the rest of a list pattern stands."""
     return next((at for at, one in enumerate(pattern.items) if isinstance(one, RestPattern)), None)
 
 
 def choices(
     element: Pattern, free: list[Molecule], bindings: Bindings, tries: Tries
 ) -> Iterator[tuple[Bindings, list[Molecule]]]:
-    """Give the ways to find a partner for a pattern in a solution, each with the molecules that are then left."""
+    """Return the ways to find a partner for a pattern in a solution, each with the molecules that are then left."""
     for at, molecule in enumerate(free):
         tries.spend()
         # Of an endless molecule there are more.
@@ -117,12 +117,12 @@ def choices(
 
 
 def has_partner(element: Pattern, free: list[Molecule], bindings: Bindings, tries: Tries) -> bool:
-    """Say whether some molecule fits a pattern, the others aside."""
+    """Return whether some molecule fits a pattern, the others aside."""
     return next(choices(element, free, bindings, tries), None) is not None
 
 
 def plain(molecule: Molecule) -> Molecule:
-    """Give the molecule itself of one that is endless."""
+    """Return the molecule itself of one that is endless."""
     return molecule.molecule if type(molecule) is Endless else molecule
 
 

@@ -61,7 +61,7 @@ class Taker:
         self.afterwards: list[tuple[int, str]] = []
 
     def temporary(self, prefix: str) -> str:
-        """Give a new name."""
+        """Return a new name."""
         self.temporaries += 1
         return f"{prefix}_{self.temporaries}"
 
@@ -179,7 +179,7 @@ class Taker:
     # --- Conditions.
 
     def ready(self, node: Expression) -> bool:
-        """Say whether all names of an expression are bound."""
+        """Return whether all names of an expression are bound."""
         return all(name in self.bound or self._is_outer(name) for name in names_in(node))
 
     def _is_outer(self, name: str) -> bool:
