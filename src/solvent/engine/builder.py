@@ -300,7 +300,7 @@ class Builder:
         if not self.plan.may_hold_solution(name):
             return value
         element = self.plan.element_of[name]
-        if element.kept or self.reuse.is_held(element.site) or name in self.taken:
+        if self.reuse.keeps(element) or self.reuse.is_held(element.site) or name in self.taken:
             return self._copy_early(f"({value} if type({value}) in _ATOMS else _copied({value}))")
         self.taken.add(name)
         return value
@@ -314,7 +314,8 @@ class Builder:
             return None
         site = self.plan.rest_sites.get(name)
         if site is None:
-            fixed = name not in self.plan.rest_sites or self.plan.element_of[name].kept or name in self.taken
+            is_kept = name not in self.plan.rest_sites or self.reuse.keeps(self.plan.element_of[name])
+            fixed = is_kept or name in self.taken
             self.taken.add(name)
             return [f"*{self._copy_early(f'_copies({text})') if fixed else text}"]
         if site.number == 0:
@@ -353,11 +354,11 @@ class Builder:
         for element in site.elements:
             if element in staying:
                 self._stay(element, site, staying[element])
-            elif not element.kept:
+            elif not self.reuse.keeps(element):
                 self.changes.append(f"{site.store}.remove({element.cell})")
         if items:
             self.changes.append(f"{site.solution}.extend(({''.join(item + ', ' for item in items)}))")
-        elif not all(element.kept for element in site.elements):
+        elif not all(map(self.reuse.keeps, site.elements)):
             # A rule that asks something of the rest may want what it has become.
             self.changes.append(f"if {site.store}.late: {site.solution}.inert = False")
         return site.solution

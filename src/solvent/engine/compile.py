@@ -99,10 +99,9 @@ class RuleCode:
     def pure(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
         """Return the search for every match, and the reaction that leaves what it takes as it is, for `explore`."""
         if "pure_react" not in self._functions:
-            # What is changed in place is noted in a plan, so this one is another.
-            plan, code = Plan(self.node), Code(self.title)
-            fields = Builder(code, plan, self.functions, is_pure=True).write()
-            Matcher(code, plan, self.functions, fields).write("find", None)
+            code = Code(self.title)
+            fields = Builder(code, self.plan, self.functions, is_pure=True).write()
+            Matcher(code, self.plan, self.functions, fields).write("find", None)
             made = code.made()
             self._functions["pure_find"], self._functions["pure_react"] = made["find"], made["react"]
             self._attempt_codes.append(code)

@@ -81,7 +81,7 @@ class Site:
 
 
 class Plan:
-    """Everything the compiler knows about a rule before it writes a line."""
+    """Everything the compiler knows about a rule before it writes a line; it does not change afterwards."""
 
     def __init__(self, rule: RuleNode) -> None:
         self.rule = rule

@@ -25,6 +25,8 @@ class Reuse:
         self.plan = plan
         # The names whose molecules have found their place in the product.
         self.taken: set[str] = set()
+        # The elements of sub-solutions whose molecules stay, because the product puts back what they took.
+        self._kept: set[Element] = set()
         # For a solution of the product: the site that becomes it, and what is put in.
         self.reused: dict[int, tuple[Site, list[Expression]]] = {}
         # For a tuple of the product: the element whose molecule stays, and the site inside it that loses something.
@@ -35,7 +37,7 @@ class Reuse:
         self._plan_reuse(nodes)
         for site, new in self.reused.values():
             for element in site.elements:
-                if not element.kept:
+                if not self.keeps(element):
                     for item in new:
                         inner = self._loses(element, item)
                         if inner is not None and id(item) not in self.staying:
@@ -81,7 +83,7 @@ class Reuse:
             if not isinstance(part, SolutionPattern) or self.plan.site_of_pattern[id(part)] is not site:
                 return None
             found = site
-        return found if found is not None and not all(one.kept for one in found.elements) else None
+        return found if found is not None and not all(map(self.keeps, found.elements)) else None
 
     def _plan_reuse(self, nodes: Iterable[Expression]) -> None:
         """Decide which solutions of the product are changed in place, before anything counts as used."""
@@ -111,14 +113,18 @@ class Reuse:
             same = next((item for item in new if says(element.pattern, item)), None)
             if same is not None:
                 new.remove(same)
-                element.kept = True
+                self._kept.add(element)
         self.reused[id(node)] = (site, new)
+
+    def keeps(self, element: Element) -> bool:
+        """Return whether the molecule that an element took stays where it is."""
+        return element.kept or element in self._kept
 
     def is_held(self, site: Site) -> bool:
         """Return whether a site's solution stays where it is, since a kept reactant holds it."""
         holder = site.holder
         while holder is not None:
-            if holder.kept:
+            if self.keeps(holder):
                 return True
             holder = holder.site.holder
         return False
