@@ -97,8 +97,9 @@ def _line(change: Change, *, by_agents: bool) -> Iterator[Line]:
             output = call.output if what in {"attempted", "failed", "healed", "done"} else ""
             is_again = what == "called" and call.is_repeated
             yield Line(at, what, call.call, call.task, text, attempts, is_again=is_again, output=output, agent=agent)
-        case Continued(at, version, kept, again, new, gone):
-            yield Line(at, "version", str(version), text=said_counts(kept, again, new, gone))
+        case Continued():
+            at, version, *counts = change
+            yield Line(at, "version", str(version), text=said_counts(*counts))
         case Taken(at, who, shard, is_again):
             yield Line(at, "taken", who, is_again=is_again, shard=shard)
         case Signal(at, name):

@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
         )
     if options.format == "json":
         found = {"kept": update.kept, "again": update.again, "new": update.new, "gone": update.gone}
-        write_json({"run": record.run, "version": after.version, **found})
+        write_json({"run": record.run, "version": after.version, **found, "waiting": update.waiting})
     elif update.is_changed:
         write((record.run, "bold"), f" continues as version {after.version}: {update}")
     else:

@@ -276,6 +276,8 @@ class Resumed(Event, frozen=True, gc=False):
     again: int
     new: int
     gone: int
+    #: How many keep their answers if they come again.
+    waiting: int = 0
 
 
 class Ended(Event, frozen=True, gc=False):

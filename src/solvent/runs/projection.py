@@ -193,6 +193,7 @@ class Continued(NamedTuple):
     again: int
     new: int
     gone: int
+    waiting: int
 
 
 class Stuck(NamedTuple):
@@ -283,8 +284,8 @@ class RunView:
                 self._definitions[definition] = event
             case WorkflowClosed():
                 return self._inner_closed(event)
-            case Resumed(version, at, kept, again, new, gone):
-                return [Continued(self._after(at), version, kept, again, new, gone)]
+            case Resumed(version, at, kept, again, new, gone, waiting):
+                return [Continued(self._after(at), version, kept, again, new, gone, waiting)]
             case ShardClosed():
                 return self._closed(shard, event)
             case Ended():

@@ -392,9 +392,10 @@ def held_text(molecules: Iterable[Molecule]) -> str:
         return ""
 
 
-def said_counts(kept: int, again: int, new: int, gone: int) -> str:
+def said_counts(kept: int, again: int, new: int, gone: int, waiting: int) -> str:
     """Return what becomes of the calls of a run that is continued by another version of it."""
-    return f"{kept:,} kept, {again:,} run again, {new:,} new, {gone:,} gone"
+    said = f"{kept:,} kept, {again:,} run again, {new:,} new, {gone:,} gone"
+    return f"{said}; {waiting:,} kept if the arguments stay the same" if waiting else said
 
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Continues a run otherwise than it was: after a repair, with failed calls made again, or from some task on.
 
     update = plan_update(store, record, workflow, reopened={"fetch"})
-    update.kept, update.again, update.new, update.gone  # how many calls
+    update.kept, update.again, update.new, update.gone, update.waiting  # how many calls
     record = apply(store, update)
 
 The run gets a further version, with journals of its own. To plan it the workflow as it is now is executed in memory,
@@ -107,11 +107,13 @@ class Update(NamedTuple):
 
     before: RunRecord
     record: RunRecord
-    #: How many calls keep their answers, are to be made again, are new, and have nothing in the workflow any more.
+    #: How many calls keep their answers, are to be made again, are new, and have nothing in the workflow any more; and
+    #: how many keep their answers if they come again, which is seen when what they rest on was made again.
     kept: int
     again: int
     new: int
     gone: int
+    waiting: int
     #: Whether anything is otherwise than it was.
     is_changed: bool
     #: The events of each shard, with positions of messages as indices of `messages`, from 1.
@@ -123,7 +125,7 @@ class Update(NamedTuple):
     asked: list[AttemptAsked | AttemptEnded]
 
     def __str__(self) -> str:
-        return said_counts(self.kept, self.again, self.new, self.gone)
+        return said_counts(self.kept, self.again, self.new, self.gone, self.waiting)
 
 
 # ------------------------------------------------------------------------------------------------------ planning
@@ -395,6 +397,8 @@ class _Planner:
         # Where the messages of the version before were, and how many had been released by then.
         self._positions, self._counts = [0], [0]
         self._kept = Counter[str]()
+        # How many items each task had.
+        self._items = Counter[str]()
         # The calls that continue where they are being made, and what their agents are asked for.
         self._continued = set["OpenCall"]()
         self._asked: list[AttemptAsked | AttemptEnded] = []
@@ -452,6 +456,7 @@ class _Planner:
                     old.facts.clear()
                 old.is_begun = old.is_out = True
                 old.number += 1
+                self._items[old.label] = max(self._items[old.label], event.items)
                 old.facts.append(event)
                 if opens:
                     self._openers[opens] = old
@@ -884,17 +889,25 @@ class _Planner:
         planned = Counter(call.label for call in plans if call not in self._continued)
         # Of a run that was stopped, calls may never have been begun that are not new at all.
         was_complete = self._before.state in ("done", "failed")
-        again = new = gone = 0
+        items = sum((shard.calls.items for shard in self._shards), Counter[str]())
+        waits = Counter(
+            one.label for some in self._pool.values() for old in some.values() for one in old if one.is_begun
+        )
+        again = new = gone = waiting = 0
         for task, many in before.items():
             unkept = max(0, many - self._kept[task])
             if roots[task] not in names:
                 gone += many
             elif planned[task] or self._kept[task]:
                 again += min(unkept, planned[task])
-                new += max(0, planned[task] - unkept) if was_complete else 0
+                if self._items[task]:
+                    new += max(0, items[task] - self._items[task])
+                elif was_complete:
+                    new += max(0, planned[task] - unkept)
                 gone += max(0, unkept - planned[task])
             else:
-                again += unkept
+                waiting += min(unkept, waits[task])
+                again += max(0, unkept - waits[task])
         new += sum(1 for task in names if task not in known)
         is_over = self._before.has_ended and bool(planned or self._before.why)
         is_unkept = any(one.is_begun and one.answer is not None and not one.is_used for one in self._old.values())
@@ -903,12 +916,12 @@ class _Planner:
         is_changed = self._after.digest != self._before.digest or is_over or is_unkept or is_loaded
         kept, version, now = sum(self._kept.values()), self._after.version, time.time()
         journals = [one.events for one in self._drafts]
-        journals[0].append(Resumed(version, now, kept, again, new, gone))
+        journals[0].append(Resumed(version, now, kept, again, new, gone, waiting))
         if self._hosts and not self._before.by_agents:
             journals[0].insert(0, ShardTaken(self._hosts[0].agent, now, GIVEN_EPOCH))
         return Update(
-            self._before, self._after, kept, again, new, gone, is_changed, journals, self._released, [*self._left()],
-            self._asked,
+            self._before, self._after, kept, again, new, gone, waiting, is_changed, journals, self._released,
+            [*self._left()], self._asked,
         )  # fmt: skip
 
 
