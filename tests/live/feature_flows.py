@@ -470,6 +470,19 @@ def healed_items(end: int = 6) -> list[Any]:
     return look_at.named("all")([elsewhere, judged, left, filled])
 
 
+@service(cache="1d", cache_key=lambda number: number % 3)
+def third(number: int) -> int:
+    """Return what is left of a number."""
+    note()
+    return number % 3
+
+
+@workflow
+def of_cache(end: int = 6) -> list[int]:
+    """Call a service whose results are used again."""
+    return third.each(count_up(end))
+
+
 @dataclass(frozen=True)
 class Row:
     """A feature: what it is called in the table, the workflow, what it returns, and how many alternatives apply."""
@@ -536,6 +549,7 @@ ROWS = (
         "the result is 12",
     ),
     Row("resources", of_resources, "Done"),
+    Row("[results that are used again](workflows.md#the-cache)", of_cache, [0, 1, 2, 0, 1, 2]),
     Row("[pickles, and codecs of users](values.md#what-cannot-be-kept)", of_no_data, [3, 6], 1),
 )
 

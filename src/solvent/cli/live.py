@@ -35,6 +35,14 @@ _LEVELS = {"failed": "warning", "adapted": "warning", "cancelled": "warning", "h
 """The levels of events in a log; others are `info`."""
 
 
+CACHE_EVENTS = frozenset({"reused", "missed"})
+
+
+def said_of_cache(event: TaskEvent) -> str:
+    """Return whether a result is reused, or why its call is made."""
+    return f"{'≡' if event.kind == 'reused' else '≢'} {event.text}"
+
+
 class View:
     """Shows nothing of tasks; the base of other views."""
 
@@ -45,6 +53,8 @@ class View:
         self.tasks = TaskStates(workflow)
         self.width = min(_MAX_NAME, max((len(task.name) for task in workflow.tasks), default=0))
         self.is_controlled = workflow.is_controlled
+        #: Whether to write what is reused, and why anything else is not.
+        self.explains = False
         self._failures = 0
 
     def __enter__(self) -> Self:
@@ -108,6 +118,10 @@ class Lines(View):
 
     def take(self, event: TaskEvent) -> None:
         """Write what happened; of a large workflow only its progress."""
+        if event.kind in CACHE_EVENTS:
+            if self.explains:
+                self._write(event.seconds, said_of_cache(event))
+            return
         changed = self.tasks.take(event)
         if event.kind == "adapted":
             if self.is_small or not self.is_controlled or self.may_tell():
@@ -192,6 +206,10 @@ class Picture(View):
 
     def take(self, event: TaskEvent) -> None:
         """Change the picture; failures and adaptations are written above it."""
+        if event.kind in CACHE_EVENTS:
+            if self.explains:
+                self._say(said_of_cache(event), "cyan")
+            return
         self.tasks.take(event)
         if event.kind == "adapted" and (not self.is_controlled or self.may_tell()):
             self._say(f"↻ {self.explained(event)}", "yellow")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.arguments import add_format, add_store, at_least, duration, parser_for
@@ -29,6 +30,8 @@ STATES = ("done", "failed", "cancelled", "inert", "halted")
 def main(arguments: list[str]) -> int:
     """Remove runs, after asking, or list those that would be removed."""
     options = parser().parse_args(arguments)
+    if options.cache:
+        return _clear_cache(options)
     with open_records(options) as store:
         chosen = _chosen(store, options)
         if options.dry_run:
@@ -68,12 +71,34 @@ def parser() -> ArgumentParser:
     parser.add_argument("--workflow", metavar="NAME", help="runs of this workflow or program")
     says = "all of these but the N that began last (0: all of them)"
     parser.add_argument("--keep", type=at_least(0), metavar="N", help=says)
+    says = "remove what `status --cache` lists instead, or, with --older-than, what is older; no runs"
+    parser.add_argument("--cache", action="store_true", help=says)
     parser.add_argument("--dry-run", action="store_true", help="show what would be removed, and remove nothing")
     says = "do not ask before runs are removed; required without a terminal"
     parser.add_argument("-y", "--yes", action="store_true", help=says)
     add_store(parser)
     add_format(parser)
     return parser
+
+
+def _clear_cache(options: Namespace) -> int:
+    """Remove results that calls share; the space that they take goes with the next prune of runs."""
+    from solvent.runs.cache import clear, results_in
+
+    others = [name for name in ("runs", "state", "workflow", "keep") if getattr(options, name)]
+    if others:
+        raise Misuse("H313", "`--cache` removes no runs", hint="solvent prune --cache, or with --older-than AGE")
+    with open_records(options) as store:
+        until = time.time() - (options.older_than or 0.0)
+        if options.dry_run:
+            many = sum(one.at <= until for _, one in results_in(store))
+        else:
+            many = clear(store, older_than=options.older_than or 0.0)
+    if options.format == "json":
+        write_json({"results": many, "dry_run": options.dry_run})
+    else:
+        write(f"{counted(many, 'result')} {'would be removed' if options.dry_run else 'removed'}")
+    return 0
 
 
 def _chosen(store: Store, options: Namespace) -> list[EndedRun]:

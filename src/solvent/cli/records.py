@@ -66,6 +66,7 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
         scale=options.scale,
         signals=codec.encode([list(one) for one in options.signal]) if options.signal else b"",
         deadline=options.deadline,
+        cache=options.cache,
     )
     held = new_run(store, workflow, inputs, file=options.file, folder=os.getcwd(), options=how)  # noqa: PTH109
     if options.name:

@@ -68,6 +68,7 @@ def _write_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None
         "calls": {name: report.calls.get(name, 0) for name in names},
         "adaptations": report.adaptations,
         **({"routes": report.routes} if report.routes else {}),
+        **({"reused": report.reused} if report.reused else {}),
         **({"inner": {path: _inner_as_json(one) for path, one in report.inner.items()}} if report.inner else {}),
         "reactions": report.reactions,
         "seconds": round(report.seconds, 6),
@@ -184,6 +185,8 @@ def _write_end(workflow: Workflow, report: Report) -> None:
     calls = counted(sum(sum(one.calls.values()) for one in (report, *report.inner.values())), "call")
     if again := sum(report.called_again.values()):
         calls += f" and {again:,} repeated"
+    if reused := sum(sum(one.reused.values()) for one in (report, *report.inner.values())):
+        calls += f" ({reused:,} reused)"
     changes = counted(len(report.adaptations), "adaptation")
     state = "stuck" if report.stuck and report.error is None else state_of(report)
     how: Piece = (state, "bold green" if report.succeeded else "bold red")

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from solvent.lang.solution import Solution
 
 _FOR_WORKFLOWS = (
-    "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "store", "no_record", "no_sync", "otel",
-    "log_format", "log_level", "deadline",
+    "input", "signal", "jobs", "processes", "cache", "explain", "scale", "wfformat", "name", "store", "no_record",
+    "no_sync", "otel", "log_format", "log_level", "deadline",
 )  # fmt: skip
 _FOR_AGENTS = ("shards",)
 _FOR_NODES = (
@@ -155,6 +155,10 @@ def _add_for_workflows(parser: ArgumentParser) -> None:
     add_scale(group)
     group = parser.add_argument_group("how a workflow is run")
     group.add_argument("--processes", action="store_true", help="call Python services in worker processes")
+    says = "use results of earlier calls again, of all services: those of the same code, called with the same arguments"
+    group.add_argument("--cache", action="store_true", help=says)
+    says = "say of each call whose service has a cache whether it is reused, and why not"
+    group.add_argument("--explain", action="store_true", help=says)
     says = "FILE is a concrete workflow: call the services of this workflow"
     group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
     add_agents(group)

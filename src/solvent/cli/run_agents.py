@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from solvent.store import Store
 
 _ALONE = (
-    "seed", "max_reactions", "max_seconds", "stats", "trace", "save", "processes", "no_record", "functions",
+    "seed", "max_reactions", "max_seconds", "stats", "trace", "save", "processes", "cache", "explain", "no_record",
+    "functions",
     "services",
 )  # fmt: skip
 _ALONE_RESUMED = ("take_over", "processes", "max_seconds", "trace")

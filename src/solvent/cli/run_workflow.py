@@ -143,6 +143,7 @@ def _execute(
     from datetime import UTC, datetime
 
     view = view_for(workflow, options, run="" if held is None else held.record.run)
+    view.explains = getattr(options, "explain", False)
     tracer = Tracer() if options.trace else None
     began = datetime.now(UTC)
     try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from solvent.cli.render import Piece
     from solvent.runs.agents.status import RunSeen
+    from solvent.runs.cache import Result
     from solvent.runs.nodes.shared import Seen
     from solvent.runs.projection import Waits
     from solvent.runs.registry import RunRecord
@@ -47,6 +48,9 @@ def main(arguments: list[str]) -> int:
     with open_records(options) as store:
         is_json = options.format == "json"
         _refuse_odd(options)
+        if options.cache:
+            _show_cache(store, options)
+            return 0
         if options.waiting:
             _show_waiting(store, options)
             return 0
@@ -87,6 +91,8 @@ def parser() -> ArgumentParser:
     says = "list only runs that began in this time: 90m, 12h, 30d, 2w"
     parser.add_argument("--since", type=duration, metavar="AGE", help=says)
     parser.add_argument("--last", type=at_least(1), metavar="N", help="list only the N runs that began last")
+    says = "list the results that calls share (`cache`), by service"
+    parser.add_argument("--cache", action="store_true", help=says)
     says = "show the molecules of the run as they stand, from its journals, without touching it"
     parser.add_argument("--molecules", action="store_true", help=says)
     says = "with --molecules: the file of the workflow, if its conditions are functions"
@@ -94,6 +100,34 @@ def parser() -> ArgumentParser:
     add_store(parser)
     add_format(parser)
     return parser
+
+
+def _show_cache(store: Store, options: Namespace) -> None:
+    """List the results that calls share."""
+    from solvent.runs.cache import results_in
+
+    by_service: dict[str, list[Result]] = {}
+    for _, one in results_in(store):
+        by_service.setdefault(one.service, []).append(one)
+    if options.format == "json":
+        write_json(
+            {
+                name: {
+                    "results": len(some),
+                    "bytes": sum(one.size for one in some),
+                    "last": max(one.at for one in some),
+                }
+                for name, some in sorted(by_service.items())
+            }
+        )
+        return
+    if not by_service:
+        write("the cache is empty")
+    width = max(map(len, by_service), default=0)
+    for name, some in sorted(by_service.items()):
+        size, last = sum(one.size for one in some), max(some, key=lambda one: one.at)
+        said = f"{counted(len(some), 'result')}, {size:,} bytes; the last {local_time(last.at)}, by {last.run}"
+        write((f"{name:<{width}}", "bold"), f"  {said}")
 
 
 def _refuse_odd(options: Namespace) -> None:

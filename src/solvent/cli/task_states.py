@@ -79,6 +79,8 @@ class TaskStates:
             return True
         if event.kind == "waits":
             return True
+        if event.kind in {"reused", "missed"}:
+            return False
         if event.items is not None:
             self.items[name] = event.items
         is_going_on = event.items is not None and event.items[0] < event.items[1]

@@ -12,10 +12,10 @@ Nothing is done outside before what it rests on is stored.
 
 Reading order: `report` and `events`; `functions`, `conditions`, `calls`, `call_queue`, `nested`, `signals`, `messages`,
 `outcome`, `stuck` and `execution` (what they are parts of); `turns`, `adrift`, `embedded`; `registry`, `kept`,
-`journal`, `holders`, `recorded_run`, `closed_shards`, `store_address`, `kinds`, `resources`. What is read from events:
-`projection`, `replay`, `replay_index`, `observing`. Other ways to continue or remove a run: `versions`, `continuation`,
-`prune`. Many processes: `agents`; `nodes` (programs). Before a run: `inspection`, `exploration`, `causality`,
-`state_graph`. For Python: `api`, `run_handle`, `report_display`.
+`journal`, `cache`, `holders`, `recorded_run`, `closed_shards`, `store_address`, `kinds`, `resources`. What is read
+from events: `projection`, `replay`, `replay_index`, `observing`. Other ways to continue or remove a run: `versions`,
+`continuation`, `prune`. Many processes: `agents`; `nodes` (programs). Before a run: `inspection`, `exploration`,
+`causality`, `state_graph`. For Python: `api`, `run_handle`, `report_display`.
 """
 
 __all__: list[str] = []

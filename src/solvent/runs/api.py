@@ -79,6 +79,8 @@ class RunOptions(TypedDict, total=False):
     """Signals from outside, each with the seconds from the start, the name and the value."""
     max_seconds: float | None
     """Stop after that time, counted in this process; the run can be resumed, if it is recorded."""
+    cache: bool
+    """Whether results of all services are used again, by this run and others of its store; without agents."""
     deadline: float | str | None
     """In which time the run must end, also while no process executes it: seconds, `"30m"`, `"2h"`; after that it fails.
     By default that of the workflow."""
@@ -269,8 +271,8 @@ class _Plan(NamedTuple):
         }
 
 
-_OF_STORES = ("store", "name", "agents")
-_OF_ONE_PROCESS = ("processes", "executor", "max_seconds")
+_OF_STORES = ("store", "name", "agents", "cache")
+_OF_ONE_PROCESS = ("processes", "executor", "max_seconds", "cache")
 _Ended = tuple["Report", "Mapping[str, BaseException]"]
 """The report of a run, and the exceptions of its tasks."""
 
@@ -351,6 +353,7 @@ def _held(store: Store, plan: _Plan) -> RecordedRun:
         signals=codec.encode([list(one) for one in signals]) if signals else b"",
         folder=str((plan.folder or Path()).absolute()),
         deadline=plan.deadline,
+        cache=bool(options.get("cache")),
     )
     file = _file_of(plan.flow)
     held = new_run(store, plan.workflow, plan.inputs, file=file, folder=str(Path.cwd()), options=how)

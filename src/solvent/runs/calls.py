@@ -12,18 +12,24 @@ others. The call of a sub-workflow itself is begun once: whoever continues the r
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
+from solvent.runs.cache import Cache, Wanted, key_of
 from solvent.runs.events import CallLost, CallStarted
+from solvent.runs.journal import StoredJournal
 from solvent.services import Failure, function_codec
 from solvent.services.admission import Changed, limit_of
 from solvent.services.call import Call
 from solvent.services.code_hash import code_hash
 from solvent.services.current_call import Allowance, CallIdentity
+from solvent.services.python import function_of
 from solvent.values import codec
 from solvent.workflows.model import Policy
 from solvent.workflows.rule_functions import Unusable, value_of
@@ -52,6 +58,8 @@ WAYS_OUT = "return data or the path of a file, use `@service(pickle=True)`, or r
 MAX_SECONDS_TO_LET_GO = 1.0
 _REFERENCES_HERE = 4
 DIGEST_BYTES = 16
+_CACHED = frozenset({"python", "shell", "http", "hocl"})
+"""Kinds of services that `--cache` is about."""
 _NO_POLICY = Policy()
 _NOTHING_GIVEN: tuple[list[Any], dict[str, Any]] = [], {}
 
@@ -84,6 +92,7 @@ class OpenCall:
         "policy",
         "remote",
         "request",
+        "reused",
         "service",
         "start",
         "task",
@@ -138,6 +147,8 @@ class OpenCall:
         self.is_called_off = False
         #: What it has changed of resources, where that is noted.
         self.changes: tuple[tuple[str, int, bytes], ...] = ()
+        #: The run that had made its result, if it was in the cache.
+        self.reused = ""
         #: If it is of an item, and has failed or was rejected: which one, and what follows.
         self.item: Item | None = None
         #: Whether predicates reject its answer, by alternative: they judge it before it lands.
@@ -341,6 +352,14 @@ class Calls:
         self.fresh: list[OpenCall] | None = None
         self.answers = answers
         self._journal = journal
+        #: Where results are that calls share.
+        self.cache = (
+            Cache(journal.store, journal.run)
+            if isinstance(journal, StoredJournal) and not journal.is_read_only
+            else None
+        )
+        if self.cache is not None and isinstance(journal, StoredJournal):
+            self.cache.is_for_all = journal.caches_all
         self.room = room
         self._is_shared = is_shared
         # By the service, which is an object of its own in each workflow.
@@ -572,8 +591,11 @@ class Calls:
             call.execution.nested.reserve(opens, nested.workflow)
             definition = nested.definition
         arguments, code = (self.arguments_digest(call), self.code_of(call)) if attempt == 1 else (b"", b"")
+        is_drawn = False
         if journal.pool and arguments and code and nested is None:
-            self._draw(call, arguments, code)
+            is_drawn = self._draw(call, arguments, code)
+        if self.cache is not None and arguments and code and nested is None and not is_drawn:
+            self._look_up(self.cache, call, arguments, code)
         agent = "" if call.remote is None else call.remote.agent
         name = journal.name_noted(call.key) if attempt == 1 else ""
         number = journal.started(
@@ -598,13 +620,76 @@ class Calls:
         if call.remote is not None:
             call.remote.number = number
 
-    def _draw(self, call: OpenCall, arguments: bytes, code: bytes) -> None:
+    def _draw(self, call: OpenCall, arguments: bytes, code: bytes) -> bool:
         """Let a call have an answer of the version before, if one waits for it: its service is not asked."""
         answer = self._journal.draw(call.key, (call.label, round_of(call.key, call.label), arguments, code))
         if answer is not None:
             value = self._journal.value_of(answer)
             call.start = lambda **_: call.done(value, None, answer.attempts)
             call.remote = None
+        return answer is not None
+
+    def _look_up(self, cache: Cache, call: OpenCall, arguments: bytes, code: bytes) -> None:
+        """Let a call have what the cache has; if that has nothing, claim it, or wait for who makes it."""
+        service = call.service
+        if service is None or call.is_refused or call.instance.tasks[call.task].claims:
+            return
+        max_age = service.policy.cache
+        if max_age is None and cache.is_for_all and service.kind in _CACHED:
+            max_age = math.inf
+        own = None if max_age is None else self._cache_key(call, arguments)
+        if max_age is None or own is None:
+            return
+        wanted = Wanted(key_of(code, own), service.name, call.key, max_age)
+        result = cache.find(wanted)
+        if result is not None:
+            with suppress(LookupError):
+                value = cache.value_of(result)
+                call.reused, call.remote = result.run, None
+                call.start = lambda **_: call.done(value, None, 1)
+                call.instance.tell_cache(call, "reused", f"reused from {result.run}")
+                return
+        if cache.claim(wanted):
+            call.instance.tell_cache(call, "missed", self._why_missed(cache, call, code))
+        else:
+            call.instance.tell_cache(call, "missed", "another call is making it")
+            start, remote, call.remote = call.start, call.remote, None
+            assert start is not None
+            call.start = partial(self._wait_for, cache, wanted, call, start, remote)
+
+    @staticmethod
+    def _wait_for(
+        cache: Cache, wanted: Wanted, call: OpenCall, start: Any, remote: Remote | None, **options: Any
+    ) -> Handle:
+        """Have a call wait for what another one makes."""
+        more = {} if remote is None else {"launch": remote.launch}
+        return cache.wait(wanted, call.done, lambda: start(**options, **more))
+
+    def _cache_key(self, call: OpenCall, arguments: bytes) -> bytes | None:
+        """Return what decides of a call's arguments whether a result fits; nothing where that cannot be said."""
+        service, task = call.service, call.instance.tasks[call.task]
+        assert service is not None
+        try:
+            own = (
+                getattr(function_of(service, call.instance.folder), "cache_key", None) if _is_python(service) else None
+            )
+            if own is None:
+                return arguments
+            values = [value_of(one) for one in call.request.arguments]
+            many = len(task.arguments)
+            return codec.encode(own(*values[:many], **dict(zip(task.keywords, values[many:], strict=True))))
+        except Exception:  # noqa: BLE001 - it is the user's; whoever makes the call says what is wrong with it
+            return None
+
+    @staticmethod
+    def _why_missed(cache: Cache, call: OpenCall, code: bytes) -> str:
+        task = call.instance.tasks[call.task]
+        digests = []
+        for one in call.request.arguments:
+            with suppress(codec.Unrecordable):
+                digests.append(blake2b(codec.encode(_plain(one)), digest_size=DIGEST_BYTES).digest())
+        names = [*(str(at) for at in range(len(task.arguments))), *(f"`{name}`" for name in task.keywords)]
+        return cache.why(call.instance.workflow.name, call.key, code, digests, names)
 
     def path(self, call: OpenCall) -> str:
         """Return the path under which a call opens its sub-workflow next."""
@@ -702,6 +787,8 @@ class Calls:
             if failure is None:
                 return None
         call.item = call.instance.item_of(call, None, failure)
+        if self.cache is not None:
+            self.cache.release(call.key)
         journal.failed(call.key, call.task, attempts, failure, within=call.instance.within, item=call.item)
         return failure
 
@@ -711,7 +798,11 @@ class Calls:
         if isinstance(data, Failure):
             return data
         within, printed = call.instance.within, call.printed
-        self._journal.answered(call.key, attempts, data, within=within, output=printed, item=call.item)
+        self._journal.answered(
+            call.key, attempts, data, within=within, output=printed, item=call.item, reused=call.reused
+        )
+        if self.cache is not None:
+            self.cache.keep(call.key, data)
         return None
 
     def _note_retry(self, again: Again) -> None:
@@ -739,6 +830,8 @@ class Calls:
 
     def abandon(self, within: Iterable[str] | None = None) -> list[OpenCall]:
         """End all calls, or those of the sub-workflows with some paths, and return them."""
+        if within is None and self.cache is not None:
+            self.cache.close()
         if within is None:
             # Of one that waits, for a thread or for its next attempt, nothing is out; one at another agent goes on.
             self._given_up = [
@@ -757,6 +850,8 @@ class Calls:
             self.end_room(call)
             self._planned.pop(call.key, None)
             self._remove(call)
+            if self.cache is not None:
+                self.cache.release(call.key)
         self.ready = [one for one in self.ready if (one.call if isinstance(one, Again) else one) in self.out]
         return found
 
@@ -785,6 +880,10 @@ class Calls:
                 call.cancel()
             if not call.is_begun or call.continues:
                 self.end_room(call)
+
+
+def _is_python(service: Service) -> bool:
+    return service.kind == "python"
 
 
 def _drop(calls: dict[Any, dict[OpenCall, None]], key: Any, call: OpenCall) -> None:

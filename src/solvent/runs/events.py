@@ -105,6 +105,8 @@ class CallAnswered(Event, frozen=True, gc=False):
     item: Item | None = None
     #: The end of what its service has printed.
     output: str = ""
+    #: The run that had made the result, if it was in the cache.
+    reused: str = ""
 
 
 class ResourceChanged(Event, frozen=True, gc=False):

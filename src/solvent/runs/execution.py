@@ -75,7 +75,7 @@ from solvent.workflows.model import Task
 from solvent.workflows.rule_functions import Unpassable, Unusable, molecule_of, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from solvent.engine.reaction import Flight, Reaction
@@ -667,6 +667,8 @@ class Execution:
         timing = report.timings[name]
         timing.ended, timing.attempts = now, attempts
         item, call.item = call.item, None
+        if call.reused:
+            report.reused[name] = report.reused.get(name, 0) + 1
         if item is not None:
             failure = self._note_item(call, item, failure)
         answer: Molecule = None
@@ -711,6 +713,16 @@ class Execution:
         service = call.request.service if call.request.route else ""
         add_route(self.report.routes, call.task, item, service, REJECTED if failure is None else failure.text)
         return None if failure is None else replace(failure, text=named_item(item, failure.text))
+
+    def tell_cache(self, call: OpenCall, kind: str, text: str) -> None:
+        """Report to `watch` that the result of a call is `reused`, or that the cache has none (`missed`), and why."""
+        if self.watch is not None:
+            self.watch(TaskEvent(kind, call.label, self.seconds, f"{call.key}: {text}", self.within))
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """Its tasks, by their names."""
+        return self._tasks
 
     def _items_over(self, call: OpenCall, item: Item | None) -> tuple[int, int] | None:
         """Count an item whose call has ended; return how many are over, of how many there are."""

@@ -213,6 +213,7 @@ class ShardLease:
 
     def __init__(self, store: Store, record: RunRecord, number: int, agent: str) -> None:
         self.journal = StoredJournal(store, journal_of(record.prefix, number), agent, version=record.version)
+        self.journal.caches_all = record.options.cache
         if record.pool:
             self.journal.pool = pool_from(store, record.pool)
         # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.

@@ -153,6 +153,7 @@ class Journal(Protocol):
         within: str = "",
         output: str = "",
         item: Item | None = None,
+        reused: str = "",
     ) -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
 
@@ -203,6 +204,8 @@ class StoredJournal:
         self.log = log
         #: The name of the run: a log of it is `runs/RUN/...`.
         self.run = log.split("/")[1] if log.startswith("runs/") else log
+        #: Whether all of its services have a cache.
+        self.caches_all = False
         self._version = version
         self._names: dict[str, str] = {}
         # The answers that calls have drawn from the pool.
@@ -431,6 +434,7 @@ class StoredJournal:
         within: str = "",
         output: str = "",
         item: Item | None = None,
+        reused: str = "",
     ) -> None:
         """Note an answer, whose value is encoded; raise `MemoryError` where memory runs out."""
         now, version = time.time(), 0
@@ -440,7 +444,7 @@ class StoredJournal:
         kept = keep(self.store, value, room=self._room - self._pending_bytes)
         self._pending_bytes += len(kept.data)
         output = self._bounded(output)
-        self.note(CallAnswered(call, now, attempts, kept, kept=version, within=within, item=item, output=output))
+        self.note(CallAnswered(call, now, attempts, kept, version, within, item, output, reused))
 
     def _bounded(self, output: str) -> str:
         """Return the output of a call, as far as there is room for it; of the first that has none, that."""

@@ -78,6 +78,8 @@ class CallView(msgspec.Struct):
     #: Which item of its task it is of, if it is of one; and the service that it calls, if that is not the task's own.
     item: int = -1
     route: str = ""
+    #: The run that had made its result, if that was in the cache.
+    reused: str = ""
 
     @property
     def is_item(self) -> bool:
@@ -488,7 +490,8 @@ class RunView:
         call.attempts, call.output = max(call.attempts, event.attempts), event.output
         if event.item is not None:
             return self._item_ended(call, event.item, REJECTED, event.at)
-        return self._end_call(event.call, event.at, "done", "done", "")
+        call.reused = event.reused
+        return self._end_call(event.call, event.at, "done", "done", f"from {event.reused}" if event.reused else "")
 
     def _item_ended(self, call: CallView, item: Item, cause: str, at: float) -> list[Change]:
         """Apply that the call of an item failed, or its result was rejected, and what follows."""

@@ -76,6 +76,8 @@ class KeptOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     folder: str = ""
     #: In how many seconds it must end, if not as its workflow says.
     deadline: float | None = None
+    #: Whether results of all services are shared with other runs.
+    cache: bool = False
 
 
 class RunRecord(msgspec.Struct, frozen=True, omit_defaults=True):

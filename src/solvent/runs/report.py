@@ -125,6 +125,8 @@ class Report:
     adaptations: list[dict[str, Any]] = field(default_factory=list)
     """Which alternatives were taken, in order: `alternative`, `because` (a task), `cause`, `replaced`, `seconds`; of
     one inside a sub-workflow also its path, `within`."""
+    reused: dict[str, int] = field(default_factory=dict)
+    """How many calls of each task had their results from the cache."""
     routes: list[dict[str, Any]] = field(default_factory=list)
     """The items whose calls failed or were rejected, of tasks that are called for each: `task`, `item` (its index),
     `argument`, `causes`, and the `route` by which its result came: a service, `skipped`, `default` or `failed`."""

@@ -7,6 +7,7 @@ through its record and the events in the journals of its store. A run without a 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -496,6 +497,7 @@ def ended_report(
     report.is_cancelled = report.is_cancelled or record.state == "cancelled"
     report.seconds, report.called_again, report.inner = record.lasted, seen.called_again, seen.inner_reports()
     report.timings = {name: one for name, one in seen.timings.items() if name in report.states}
+    report.reused = dict(Counter(one.task for one in seen.calls if one.reused and not one.within))
     report.routes = sorted(seen.routes.get("", []), key=by_item)
     _restore_results(report, unpickles=unpickles)
     if record.state == "done" and workflow is not None:

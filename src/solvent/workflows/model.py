@@ -378,6 +378,8 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
     """Seconds within which a running call must give a sign of life."""
     max_lost: int = 10
     """How often a call may be lost with its agent and be repeated by another."""
+    cache: float | None = None
+    """For how many seconds its results are used again by calls with the same arguments; infinity: for good."""
 
 
 class Service(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -11,7 +11,7 @@ Files are checked when they are read; workflows in Python and in HOCL are checke
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem, nearest
@@ -36,7 +36,7 @@ MAX_ITEMS = 100_000_000
 _NOWHERE: Key = ("input", "")
 _MAX_FORM = 60
 _WHOLE = ("retries", "concurrency", "max_lost")
-ABOVE_ZERO = ("timeout", "concurrency", "rate", "heartbeat")
+ABOVE_ZERO = ("timeout", "concurrency", "rate", "heartbeat", "cache")
 
 
 def refuse_options(code: str, service: Service, known: set[str]) -> None:
@@ -88,6 +88,8 @@ def is_whole_text(text: str) -> bool:
 
 def limit_fault(name: str, value: Any) -> str:
     """Return what is wrong with a limit of a service; nothing if it is right."""
+    if name == "cache" and value == inf:
+        return ""
     if type(value) is not int and (name in _WHOLE or type(value) is not float):
         return f"`{name}` is a {'whole ' * (name in _WHOLE)}number, not {shown(value)}"
     if (type(value) is float and not isfinite(value)) or value < 0 or (value == 0 and name in ABOVE_ZERO):

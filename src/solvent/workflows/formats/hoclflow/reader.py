@@ -23,6 +23,7 @@ where no bond does: the replaced task has no destination, or several are replace
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -695,7 +696,7 @@ class Reader(ControlReader, AlternativeReader, ResourceReader):
             node = found.get(key.upper())
             if node is None:
                 continue
-            value = self.value(node)
+            value = math.inf if key == "cache" and self.value(node) is True else self.value(node)
             if type(value) not in ((int,) if key in COUNTS else (int, float)) or value < 0:
                 self.fail(node, f"`{key.upper()}` is a {'whole ' if key in COUNTS else ''}number of at least 0")
             limits[key] = value

@@ -64,6 +64,8 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
             functools.update_wrapper(self, function, assigned=parts)
         self.described = described
         """The service in the model."""
+        self.cache_key: Callable[..., object] | None = None
+        """What makes the key of a call's result in the cache, if not its arguments."""
 
     def __repr__(self) -> str:
         return f"<{self.described.kind} service {self.described.name}>"

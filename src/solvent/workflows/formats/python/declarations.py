@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
@@ -89,6 +90,9 @@ class Limits(TypedDict, total=False):
     """Seconds within which a running call must call `solvent.services.heartbeat()`."""
     max_lost: int
     """How often a call may be repeated after its agent died; 10 by default."""
+    cache: bool | float | str
+    """Whether results are used again by calls with the same arguments, in recorded runs: `True`, or for how long, as
+    seconds or `"12h"`, `"1d"`."""
 
 
 class ServiceDecorator(Protocol):
@@ -110,7 +114,12 @@ def service(function: Callable[P, R], /) -> ServiceFunction[P, R]: ...
 
 @overload
 def service(
-    *, name: str | None = None, pickle: bool = False, check: bool = False, **limits: Unpack[Limits]
+    *,
+    name: str | None = None,
+    pickle: bool = False,
+    check: bool = False,
+    cache_key: Callable[..., object] | None = None,
+    **limits: Unpack[Limits],
 ) -> ServiceDecorator: ...
 
 
@@ -121,6 +130,7 @@ def service(
     name: str | None = None,
     pickle: bool = False,
     check: bool = False,
+    cache_key: Callable[..., object] | None = None,
     **limits: Unpack[Limits],
 ) -> Any:
     """Make a service of a function, synchronous or asynchronous: `@service`, or `@service(timeout=5, retries=2)`.
@@ -133,6 +143,8 @@ def service(
       services of the workflow are then called with what such pickles make, so the store must be one that you trust.
     - `check`: make the result what the return annotation says, such as a dataclass of a dictionary, and fail the call
       if it is something else.
+    - `cache_key`: with `cache`: returns, for the arguments of a call, the data that decides whether a result fits, in
+      place of the arguments themselves.
     - `limits`: time-out, retries and other `Limits` of each call.
 
     Data that stands for a parameter which is a dataclass, a msgspec struct or a pydantic model becomes one.
@@ -155,12 +167,20 @@ def service(
     """
     _check_name(name)
     if function is None:
-        return functools.partial(_python_service, name=name, pickle=pickle, check=check, limits=limits)
-    return _python_service(function, name=name, pickle=pickle, check=check, limits=limits)
+        return functools.partial(
+            _python_service, name=name, pickle=pickle, check=check, cache_key=cache_key, limits=limits
+        )
+    return _python_service(function, name=name, pickle=pickle, check=check, cache_key=cache_key, limits=limits)
 
 
 def _python_service(
-    function: Any, *, name: str | None, pickle: bool, check: bool, limits: Limits
+    function: Any,
+    *,
+    name: str | None,
+    pickle: bool,
+    check: bool,
+    cache_key: Callable[..., object] | None,
+    limits: Limits,
 ) -> ServiceFunction[Any, Any]:
     if check:
         function = _checked(function)
@@ -169,13 +189,29 @@ def _python_service(
     described = model.Service(
         name or _identifier(getattr(function, "__name__", type(function).__name__), "function"),
         target=f"{home}:{inside}" if is_importable else "",
-        policy=model.Policy(**limits),
+        policy=_policy(limits),
         pickle=pickle,
     )
     made = ServiceFunction[Any, Any](described, function)
     # Not the bare function: a worker process finds by its name what the module has under it, which is the service.
     made.described = replace(described, function=made)
+    made.cache_key = cache_key
     return made
+
+
+def _policy(limits: Limits) -> model.Policy:
+    given: dict[str, Any] = dict(limits)
+    cache = given.pop("cache", None)
+    if cache is True:
+        given["cache"] = math.inf
+    elif cache is not None and cache is not False:
+        seconds = seconds_of(cache)
+        if not seconds:
+            raise problem(
+                "W155", f"{cache!r} says nothing about a cache", hint=f"`True`, or a duration: {DURATION_RULE}"
+            )
+        given["cache"] = seconds
+    return model.Policy(**given)
 
 
 def _checked(function: Any) -> Any:
@@ -269,7 +305,7 @@ def workflow(
 
     def make(function: Any) -> WorkflowFunction[Any, Any]:
         called = name or _identifier(function.__name__, "workflow")
-        described = model.Service(called, kind="workflow", policy=model.Policy(**limits))
+        described = model.Service(called, kind="workflow", policy=_policy(limits))
         return WorkflowFunction[Any, Any](described, function, locks, patterns, seconds)
 
     return make if function is None else make(function)
@@ -309,7 +345,7 @@ def shell(
     """
     _check_name(name)
     called = name or _identifier(PurePath(command.split(maxsplit=1)[0]).name if command.strip() else "", "shell")
-    described = model.Service(called, "shell", command, options=options or {}, policy=model.Policy(**limits))
+    described = model.Service(called, "shell", command, options=options or {}, policy=_policy(limits))
     return ServiceFunction(described)
 
 
@@ -336,7 +372,7 @@ def http(
     """
     _check_name(name)
     called = name or _identifier(PurePath(url.split("?", maxsplit=1)[0]).name, method.lower())
-    policy = model.Policy(**limits)
+    policy = _policy(limits)
     return ServiceFunction(model.Service(called, "http", url, method.upper(), options=options or {}, policy=policy))
 
 
@@ -367,7 +403,7 @@ def program(
     """
     _check_name(name)
     called = name or _identifier(PurePath(path).stem, "hocl")
-    described = model.Service(called, "hocl", path, options=options or {}, policy=model.Policy(**limits))
+    described = model.Service(called, "hocl", path, options=options or {}, policy=_policy(limits))
     return ServiceFunction(described)
 
 

@@ -56,6 +56,7 @@ A condition is HOCL text, or {predicate: "module:function"}.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -121,7 +122,12 @@ def _policy(reader: Reader, found: dict[str, Any], path: Path) -> model.Policy:
     for key in POLICY_KEYS:
         if found.get(key) is None:
             continue
-        value = reader.number(found[key], (*path, key), f"`{key}`")
+        value = found[key]
+        if key == "cache" and (value is True or isinstance(value, str)):
+            value = seconds_of(value) if isinstance(value, str) else math.inf
+            if value is None:
+                reader.fail("W105", "`cache` is true, or a duration", (*path, key), hint=DURATION_RULE)
+        value = reader.number(value, (*path, key), f"`{key}`")
         if key in COUNTS and type(value) is not int:
             reader.fail("W104", f"`{key}` is a whole number", (*path, key))
         if fault := limit_fault(key, value):

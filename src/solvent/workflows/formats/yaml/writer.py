@@ -326,7 +326,8 @@ def limits_of(policy: model.Policy) -> dict[str, Any]:
     """Return the limits of a policy that differ from the usual ones."""
     usual = model.Policy()
     limits = {key: getattr(policy, key) for key in model.Policy.__struct_fields__}
-    return {key: value for key, value in limits.items() if value != getattr(usual, key)}
+    # No file format has infinity.
+    return {key: True if value == math.inf else value for key, value in limits.items() if value != getattr(usual, key)}
 
 
 def _task(task: model.Task) -> dict[str, Any]:
