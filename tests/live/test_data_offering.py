@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +12,14 @@ from msgspec.structs import replace
 
 from solvent.errors import DataProblem, SolventError
 from solvent.handover.data import Options, Where
+from solvent.handover.data import transfer as transfer_module
 from solvent.handover.data.card import ANOTHER, SOME
-from solvent.handover.data.wire import Dialling, Line, Offer
+from solvent.handover.data.wire import Dialling, Follow, Line, Offer
 from tests.live.data_hosts import Hosts, filled, hosts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solvent.handover.data import Region, Store, Writing
 
 SIZE = 3_000_000
@@ -136,31 +138,58 @@ def test_a_part_is_taken_only_where_everything_else_of_its_version_is(machines: 
     one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", b"x" * 100, keep_last=True)
     offer = _offer(region, _part(region, 7, 10), 1, is_part=True)
-    assert _code(one, offer, _at(other)) == "D201"
+    assert _code(lambda: one.give(offer, _at(other))) == "D201"
     taken = other.get(one.where("m", offset=50, length=50), options=Options(offset=50, length=50, level=(1, SOME)))
-    assert _code(one, offer, _at(other)) == "D201"
+    assert _code(lambda: one.give(offer, _at(other))) == "D201"
     taken.reach((2, 0))
-    assert _code(one, offer, _at(other)) == "D201"
+    assert _code(lambda: one.give(offer, _at(other))) == "D201"
 
 
-def test_a_copy_takes_parts_in_the_order_in_which_they_were_counted(machines: Hosts) -> None:
-    """One that comes before its turn is waited for; if the other one never comes, the copy is none any more."""
+def _ask(size: int, *places: Store, is_near: bool = False) -> Follow:
+    homes = tuple(one.place[1:] for one in places)
+    return Follow("m", 1, size, "", 2, homes, is_near=is_near, max_seconds=MAX_SECONDS)
+
+
+def test_a_host_catches_up_with_one_that_has_everything(machines: Hosts) -> None:
+    """It fetches what it lacks: parts of the version that it has, all of one that it has not."""
+    one, other, third = machines.store("here"), machines.store("there"), machines.store("away")
+    region = filled(one, "m", b"x" * 100, keep_last=True)
+    region.reach((1, 0))
+    assert _code(lambda: third.follow(_ask(100, third, is_near=True), _at(other))) == "D201"
+    for number in range(1, 4):
+        writing = region.write(7 * number, offset=10 * number, length=5)
+        writing.level = (1, ANOTHER)
+        writing.view[:] = b"parts"
+        writing.commit()
+        assert third.follow(_ask(100, third, one, is_near=number > 1), _at(other)) == number
+        taken = other.region("m")
+        assert taken is not None
+        assert (bytes(taken.look()), taken.sheet.level) == (bytes(region.look()), (1, number))
+    assert [one.version for one in taken.sheet.extents] == [one.version for one in region.sheet.extents]
+    assert _code(lambda: third.follow(_ask(100, third), _at(other))) == "D201"
+
+
+def test_what_is_written_meanwhile_stays_when_a_host_catches_up(
+    machines: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stretch that was changed there since it looked what is elsewhere is newer."""
     one, other = machines.store("here"), machines.store("there")
     region = filled(one, "m", b"x" * 100, keep_last=True)
     taken = other.get(one.where("m"))
-    taken.reach((1, 0))
-    offers = [_offer(region, _part(region, 7 + 10 * part, 10 * part), 1, is_part=True) for part in range(5)]
-    ordered = [replace(offer, level=(1, number)) for number, offer in enumerate(offers, 1)]
-    giving = [threading.Thread(target=one.give, args=(offer, _at(other))) for offer in (ordered[2], ordered[1])]
-    for thread in giving:
-        thread.start()
-    one.give(ordered[0], _at(other))
-    for thread in giving:
-        thread.join()
-    assert taken.sheet.level == (1, 3)
-    assert _code(one, replace(ordered[4], max_seconds=0.1), _at(other)) == "D201"
-    assert _code(one, ordered[3], _at(other)) == "D201"
-    assert taken.sheet.level == (1, SOME)
+    with region.write(7, offset=10, length=5) as writing:
+        writing.view[:] = b"parts"
+    region.reach((1, 1))
+    real = transfer_module.look_at
+
+    def look_at(*all_: Any) -> Any:
+        labels = real(*all_)
+        with taken.write(8, offset=10, length=5) as own:
+            own.view[:] = b"newer"
+        return labels
+
+    monkeypatch.setattr(transfer_module, "look_at", look_at)
+    assert _code(lambda: other.follow(_ask(100, one))) == "D203"
+    assert bytes(taken.read(8, offset=10, length=5)) == b"newer"
 
 
 def test_no_part_is_taken_when_a_repair_has_looked(machines: Hosts) -> None:
@@ -171,7 +200,7 @@ def test_no_part_is_taken_when_a_repair_has_looked(machines: Hosts) -> None:
     taken.reach((1, 0))
     offer = replace(_offer(region, _part(region, 7, 10), 1, is_part=True), epoch=4)
     taken.bar(5)
-    assert _code(one, offer, _at(other)) == "D203"
+    assert _code(lambda: one.give(offer, _at(other))) == "D203"
     assert one.give(replace(offer, epoch=5), _at(other)) == 1
     assert taken.sheet.level == (1, 1)
 
@@ -182,15 +211,15 @@ def test_what_a_stretch_has_become_is_told(machines: Hosts) -> None:
     region = filled(one, "m", b"x" * 100, keep_last=True)
     here, dialling = replace(_at(one), version=1), Dialling(MAX_SECONDS)
     with pytest.raises(DataProblem, match="D201"):
-        other.look(here, 0, 100, dialling)
+        other.look([here], 0, 100, dialling)
     region.reach((1, 0))
     writing = region.write(7, offset=10, length=5)
     writing.level = (1, ANOTHER)
     writing.commit()
-    labels = other.look(here, 12, 90, dialling)
+    labels = other.look([here], 12, 90, dialling)
     assert (labels.rows, labels.parts) == (((12, 15, 7), (15, 90, 1)), 1)
     with pytest.raises(DataProblem, match="D201"):
-        other.look(replace(here, version=2), 0, 100, dialling)
+        other.look([replace(here, version=2)], 0, 100, dialling)
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -223,15 +252,15 @@ def test_what_cannot_be_taken_is_said(machines: Hosts) -> None:
         writing.view[0] = 0
     good = _offer(region, writing, 1)
     with taken.write(9):
-        assert _code(one, good, _at(other)) == "D203"
-    assert _code(one, good, nowhere) == "D204"
+        assert _code(lambda: one.give(good, _at(other))) == "D203"
+    assert _code(lambda: one.give(good, nowhere)) == "D204"
     wrong = Offer(**{name: getattr(good, name) for name in good.__struct_fields__} | {"runs": ((90, 101),)})
-    assert _code(one, wrong, _at(other)) == "D102"
+    assert _code(lambda: one.give(wrong, _at(other))) == "D102"
 
 
-def _code(store: Store, offer: Offer, to: Where) -> str:
+def _code(act: Callable[[], object]) -> str:
     with pytest.raises(SolventError) as caught:
-        store.give(offer, to)
+        act()
     return caught.value.code
 
 
@@ -242,7 +271,7 @@ def test_what_is_offered_in_an_epoch_that_is_over_is_not_taken(machines: Hosts) 
     with region.write(2) as writing:
         writing.view[0] = 0
     offer = _offer(region, writing, 1)
-    assert _code(one, replace(offer, epoch=6), _at(other)) == "D203"
+    assert _code(lambda: one.give(replace(offer, epoch=6), _at(other))) == "D203"
     one.give(replace(offer, epoch=7), _at(other))
     taken = other.region("m")
     assert taken is not None
@@ -252,5 +281,5 @@ def test_what_is_offered_in_an_epoch_that_is_over_is_not_taken(machines: Hosts) 
     taken.fence(8)
     with region.write(3) as writing:
         writing.view[0] = 1
-    assert _code(one, replace(_offer(region, writing, 2), epoch=7), _at(other)) == "D203"
+    assert _code(lambda: one.give(replace(_offer(region, writing, 2), epoch=7), _at(other))) == "D203"
     assert taken.version == 2

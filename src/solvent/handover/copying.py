@@ -9,25 +9,23 @@ has happened; if it dies afterwards, the part counts.
 Whoever made the data has said how many hosts are to have a version (`copies`); the card and the token tell all others.
 Each release waits until so many have it: a repair finds it there, and whoever claims it on one of these hosts has it
 already. Of a whole version the host of whoever is next is asked first, since that needs it anyway; then the one that
-had the last copy, which needs only what was changed. A part goes to hosts that have everything else, in one order for
-all, and each takes parts in the order in which they were counted. Where too few have everything, all of it is released
-once more (`Resource.copy_again`).
+had the last copy, which needs only what was changed. After a part was changed, hosts catch up with the one that has the
+data, rather such as have had everything else; so whatever one has missed, it has everything then.
 """
 
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from solvent.errors import DataLost, DataProblem, SpaceProblem
 from solvent.handover.data.card import ANOTHER, SOME
-from solvent.handover.data.transfer import MAX_RUNS, wait_for_turn
-from solvent.handover.data.wire import Offer
+from solvent.handover.data.transfer import MAX_RUNS
+from solvent.handover.data.wire import Follow, Offer
 from solvent.handover.trouble import LOG
-from solvent.handover.words import Home, details_from_text
+from solvent.handover.words import Details, Home, details_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,15 +85,53 @@ class Copying:
                 access.commit()
         if access.copies == 1:
             return None
-        hosts, offer = self._hosts(), replace(offer, level=(details.version, parts))
-        wanted, taken, reasons = min(access.copies - 1, len(hosts)), 0, list[str]()
-        if home.host != here:
-            with suppress(DataProblem):
-                wait_for_turn(offer, region)
-                taken = 1
+        return self._followed(access, details, home, parts)
+
+    def _followed(self, access: Access, details: Details, home: Home, parts: int) -> SpaceProblem | None:
+        """Have other hosts catch up with that of the data: rather such as have had everything of the version."""
+        node, hosts, here = self._node, self._hosts(), self._node.home.host
+        wanted = min(access.copies - 1, len(hosts))
+        homes = [home, *node.peers.on_host(home.host)] if home.host != here else [node.home]
         others = {host: hosts[host] for host in sorted(hosts) if host != home.host}
-        more, reasons = self._taken(offer, others, wanted - taken)
-        return self._problem(access, taken + len(more), wanted, reasons)
+        ask = Follow(
+            self._name,
+            details.version,
+            details.size,
+            details.form,
+            access.copies,
+            places=tuple(dict.fromkeys((one.data_address, one.token) for one in homes if one.data_address)),
+            is_near=True,
+            max_seconds=self._max_seconds,
+        )
+        taken, reasons = set[str](), dict[str, str]()
+        assert access.region is not None
+        if home.host != here and access.region.reach((details.version, parts), is_next=True):
+            # It had all parts but this one.
+            taken.add(here)
+        for is_near in (True, False):
+            ask = replace(ask, is_near=is_near)
+            for host in (here, *others) if home.host != here else others:
+                if len(taken) >= wanted or host in taken:
+                    continue
+                try:
+                    if self._caught_up(ask, others.get(host)) >= parts:
+                        taken.add(host)
+                except DataProblem as problem:
+                    reasons[host] = problem.message
+        return self._problem(access, len(taken), wanted, list(reasons.values()))
+
+    def _caught_up(self, ask: Follow, homes: list[Home] | None) -> int:
+        """Have one process of a host catch up, or this one."""
+        store = self._node.store
+        if homes is None:
+            return self._tried(
+                [self._node.home], ask.max_seconds, lambda _, epoch: store.follow(replace(ask, epoch=epoch))
+            )
+
+        def follow(home: Home, epoch: int) -> int:
+            return store.follow(replace(ask, epoch=epoch), home.where(ask.resource, ask.version, ask.size))
+
+        return self._tried(homes, ask.max_seconds, follow)
 
     def _counted(self, access: Access, version: int) -> int:
         """Make a part a version on this host, which has the data."""
@@ -169,17 +205,29 @@ class Copying:
             level=level,
             base=access.over,
             runs=tuple(changes) if is_known and changes is not None else None,
-            max_seconds=max(_MIN_ANSWER_SECONDS, self._node.place.patience),
+            max_seconds=self._max_seconds,
         )
+
+    @property
+    def _max_seconds(self) -> float:
+        return max(_MIN_ANSWER_SECONDS, self._node.place.patience)
 
     def _given(self, offer: Offer, homes: list[Home], view: memoryview | None = None) -> int:
         """Have one process of a host take it; give how many parts it has then."""
-        last, end = DataProblem("D204", "its host has no address for data"), time.monotonic() + offer.max_seconds
+
+        def give(home: Home, epoch: int) -> int:
+            where = home.where(offer.resource, offer.version, offer.size)
+            return self._node.store.give(replace(offer, epoch=epoch), where, view)
+
+        return self._tried(homes, offer.max_seconds, give)
+
+    def _tried(self, homes: list[Home], max_seconds: float, act: Callable[[Home, int], int]) -> int:
+        """Do something with one process of a host, and if that cannot, with another."""
+        last, end = DataProblem("D204", "its host has no address for data"), time.monotonic() + max_seconds
         for home in homes:
             while home.data_address:
-                offer = replace(offer, epoch=self._node.heard())
                 try:
-                    return self._node.store.give(offer, home.where(offer.resource, offer.version, offer.size), view)
+                    return act(home, self._node.heard())
                 except DataProblem as problem:
                     last = problem
                     # Another process of that host may be about to put something right there.

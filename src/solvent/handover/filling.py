@@ -158,17 +158,10 @@ class Filler:
                 line.shut()
 
         dialling = Dialling(job.max_seconds, on_line=watch)
-        *others, last = dict.fromkeys(places)
-        for place in (*others, last):
-            try:
-                labels = self._store.look(place, start, end, dialling)
-            except DataProblem:
-                if place is last or job.stopped.is_set():
-                    raise
-            else:
-                break
-            finally:
-                job.line = None
+        try:
+            labels = self._store.look(places, start, end, dialling)
+        finally:
+            job.line = None
         return labels.rows, labels.parts
 
     def _fetched(self, places: Sequence[Where], row: tuple[int, int, int], details: Details, job: Job) -> Region:

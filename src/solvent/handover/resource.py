@@ -198,7 +198,6 @@ class Resource:
         #: What is fetched for somebody who wants to leave.
         self._errand: Job | None = None
         self._joining = Joining()
-        self._is_copying = False
 
     # -------------------------------------------------------------------------------------------------- the user
 
@@ -342,8 +341,6 @@ class Resource:
                     raise node.trouble.silence() or error from error
             else:
                 if not access.is_part or node.heard() == heard or node.fault is not None:
-                    if problem is not None and access.is_part:
-                        self.copy_again()
                     return problem
 
     def _data_of(self, cycle: Cycle) -> Data:
@@ -498,25 +495,19 @@ class Resource:
             self._joining.join(self._node, self)
 
     def copy_again(self) -> None:
-        """Have other hosts take the whole of the data, since too few have it; once at a time."""
-        with self._guard:
-            is_begun, self._is_copying = self._is_copying, True
-        if not is_begun:
-            _start(self._copy_again, f"solvent-copy-{self.name}")
+        """Have other hosts take the data, which is here, since some are lost that had it."""
+        _start(self._copy_again, f"solvent-copy-{self.name}")
 
     def _copy_again(self) -> None:
         pause = _PAUSE_SECONDS
-        try:
-            with suppress(SolventError):
-                region = self._node.store.region(self.name)
-                if region is None or region.sheet.copies == 1:
-                    return
-                while self._joining.join(self._node, self, is_keeper=True):
-                    # Perhaps somebody only reads it, and no release will see to it.
-                    time.sleep(pause)
-                    pause = min(2 * pause, _MAX_PAUSE_SECONDS)
-        finally:
-            self._is_copying = False
+        with suppress(SolventError):
+            region = self._node.store.region(self.name)
+            if region is None or region.sheet.copies == 1:
+                return
+            while self._joining.join(self._node, self, is_keeper=True):
+                # Perhaps somebody only reads it, and no release will see to it.
+                time.sleep(pause)
+                pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
     def fail(self, fault: SolventError) -> list[tuple[Cycle, Access]]:
         """Let everything be over, since the process takes no part in the space any more; give what was held.

@@ -30,7 +30,6 @@ from solvent.errors import DataLost, DataProblem, Misuse
 from solvent.handover.data.arrays import array_of
 from solvent.handover.data.card import (
     MAX_PIECES,
-    SOME,
     TO_THE_END,
     UNDER_WAY,
     VOID,
@@ -190,12 +189,12 @@ class Region:
         return _cut(sheet.extents, start, end), sheet.level[1]
 
     def reach(self, level: Level, *, is_next: bool = False) -> bool:
-        """Note that everything of a level is here; if that is the next one, only in its turn. Tell whether it is so."""
+        """Note that everything of a level is here, or the last part of it, if it is the next; tell whether it is."""
 
         def reached(sheet: Sheet) -> Sheet:
             version, parts = sheet.level
             is_due = not is_next or (parts >= 0 and (version, parts + 1) == level)
-            return replace(sheet, level=raised(sheet.level, level)) if is_due and sheet.level < level else sheet
+            return replace(sheet, level=level) if is_due and sheet.level < level else sheet
 
         return self._card.change(reached).level >= level
 
@@ -204,10 +203,6 @@ class Region:
         return self._card.change(
             lambda sheet: replace(sheet, level=raised(sheet.level, level)), epoch=epoch, is_part=True
         ).level
-
-    def miss(self, version: int) -> None:
-        """Note that not everything of a version is here."""
-        self._card.change(lambda sheet: replace(sheet, level=(version, SOME)) if sheet.level[0] == version else sheet)
 
     def bar(self, epoch: int) -> None:
         """Let nobody change a part here any more who has not heard of an epoch that is about to begin."""

@@ -28,10 +28,11 @@ from solvent.errors import DataLost, DataProblem, Misuse, SolventError
 from solvent.handover.data.card import VOID, Sheet, part, version_of, whole
 from solvent.handover.data.folder import Folder, sweep
 from solvent.handover.data.region import Region, make, names_in, opened, owner_of, stretch_of
-from solvent.handover.data.transfer import Fetch, Options, Progress, Server, give, look
+from solvent.handover.data.transfer import Fetch, Options, Progress, Server, catch_up, follow, give, look_at
 from solvent.handover.data.wire import (
     MAX_NAME_CHARACTERS,
     Dialling,
+    Follow,
     Labels,
     Lines,
     Offer,
@@ -42,7 +43,7 @@ from solvent.handover.data.writing import MAX_BYTES, MAX_FORM_CHARACTERS, can_ha
 from solvent.net.addresses import text_from_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -84,7 +85,7 @@ class Store:
         try:
             if address is not None:
                 identity = identity_for(run, secret, self._token)
-                self._server = Server(address, identity, self.region, self._room, is_current)
+                self._server = Server(address, identity, self.region, self._room, is_current, lines=self._lines)
         except BaseException:
             self._folder.leave()
             raise
@@ -233,9 +234,18 @@ class Store:
         with region.look(offset=offer.offset, length=offer.length or None) as here:
             return give(offer, here, to, self._lines)
 
-    def look(self, where: Where, start: int, end: int, dialling: Dialling) -> Labels:
+    def look(self, places: Sequence[Where], start: int, end: int, dialling: Dialling) -> Labels:
         """Ask another host what a stretch of a version has become; raise `DataProblem` if it does not say."""
-        return look(start, end, where, self._lines, dialling)
+        return look_at(places, start, end, self._lines, dialling)
+
+    def follow(self, ask: Follow, to: Where | None = None) -> int:
+        """Have another host, or this one, catch up with one that has everything; return how many parts it has then."""
+        if to is not None:
+            return follow(ask, to, self._lines)
+        region = self.region(ask.resource)
+        if region is None:
+            raise DataLost("D201", f"`{ask.resource}` is not here")
+        return catch_up(ask, region, self._lines, lambda: None)
 
     def get(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
         """Get a version, and wait for it: attach where it is on this host, fetch it otherwise."""

@@ -20,8 +20,8 @@ The taker keeps what it had until it has all of the new version, so whoever dies
 its memory to itself from its first answer on, and nobody sends it anything after giving up. So a version that comes
 late never takes the place of a newer one.
 
-A part is taken where everything else of its version is. The host that has the data counts it, as one more; a host that
-keeps a copy notes the number that it got there when it has all parts before it.
+A part is taken where the data is, and counted there, as one more. A host that keeps a copy follows: it asks that one
+which version each stretch has, and fetches those that it lacks. It makes a draft of each, too.
 """
 
 from __future__ import annotations
@@ -33,14 +33,17 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from solvent.errors import DataLost, DataProblem, Misuse, SolventError
-from solvent.handover.data.card import NO_LEVEL, SOME, VOID, Level, part, version_of
+from solvent.handover.data.card import NO_LEVEL, SOME, VOID, Level, Sheet, part, version_of
 from solvent.handover.data.wire import (
     MAX_IDLE_SECONDS,
     MAX_PIECE_BYTES,
     PIECE_BYTES,
     Broken,
     Dialling,
+    Follow,
     Labels,
     Lack,
     Line,
@@ -58,9 +61,9 @@ from solvent.net.codec import Nonsense
 from solvent.protocols.machine import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from solvent.handover.data.card import Sheet
+    from solvent.handover.data.card import Extents
     from solvent.handover.data.region import Region
     from solvent.handover.data.writing import Writing
     from solvent.net.addresses import Address
@@ -73,7 +76,8 @@ _NOTHING, _CHANGED, _EVERYTHING = 0, 1, 2
 _BYTES_A_SECOND = 100_000_000
 """So much is put into place at least, while the giver waits for it."""
 _MAX_TAKE_SECONDS = 30.0
-_TURN_SECONDS = 0.002
+_OVERTAKEN = frozenset(("D201", "D202", "D209"))
+"""What was to be fetched is something else now, there or here: it can be tried again."""
 
 
 def give(offer: Offer, view: memoryview, to: Where, lines: Lines) -> int:
@@ -151,7 +155,7 @@ def take(line: Line, offer: Offer, room: Callable[[Where], Region], is_current: 
     line.wait_at_most(min(offer.max_seconds, _MAX_TAKE_SECONDS))
     try:
         if not is_current(offer.epoch):
-            raise DataProblem("D203", f"`{offer.resource}` is in another epoch than {offer.epoch} here")
+            raise _other_epoch(offer)
         region = room(_where(offer))
         writing, wanted = _begun(offer, region)
     except SolventError as error:
@@ -164,8 +168,6 @@ def take(line: Line, offer: Offer, room: Callable[[Where], Region], is_current: 
                 with writing.view[first - writing.start : last - writing.start] as place:
                     line.fill(place)
             writing.commit()
-        if offer.level[1] > 0:
-            wait_for_turn(offer, region)
     except SolventError as error:
         line.say_lack(Lack(error.code, error.message))
         return
@@ -177,15 +179,71 @@ def take(line: Line, offer: Offer, room: Callable[[Where], Region], is_current: 
     line.say_size(max(0, parts))
 
 
-def wait_for_turn(offer: Offer, region: Region) -> None:
-    """Note that a part is here when all before it are: who has changed those is about to bring them."""
-    end = time.monotonic() + min(offer.max_seconds / 2, _MAX_TAKE_SECONDS)
-    while not region.reach(offer.level, is_next=True):
-        if time.monotonic() > end or region.sheet.level[1] < 0:
-            # Whoever was to bring another part may be dead. There is no use in waiting for it again.
-            region.miss(offer.level[0])
-            raise _not_whole(offer)
-        time.sleep(_TURN_SECONDS)
+def follow(ask: Follow, to: Where, lines: Lines) -> int:
+    """Have whoever is at a place catch up with a host that has everything; return how many parts it has then."""
+    refusal = f"{to.address} does not follow `{ask.resource}`"
+
+    def talk(line: Line) -> int | Lack:
+        line.wait_at_most(ask.max_seconds + ask.size / _BYTES_A_SECOND)
+        line.ask(ask)
+        answer = line.hear_answer()
+        if not isinstance(answer, Lack):
+            # Nothing has moved since it has looked: the claim is still held.
+            line.say_size(_NOTHING)
+            answer = line.hear_answer()
+        return answer
+
+    answer = _talked(lines, to, Dialling(ask.max_seconds), refusal, talk)
+    if isinstance(answer, Lack):
+        raise DataProblem(answer.code, f"{refusal}: {answer.reason}")
+    return answer
+
+
+def catch_up(ask: Follow, region: Region, lines: Lines, go_on: Callable[[], None]) -> int:
+    """Fetch what is not here of a version; return how many parts were changed that are here then.
+
+    Whoever wants that holds a claim, so the data stays where it is; `go_on` makes sure that it still does, when it is
+    known what is there. A stretch that is changed here from then on is newer, and stays.
+    """
+    region.fence(ask.epoch)
+    sheet = region.sheet
+    if ask.is_near and (sheet.level[0] != ask.version or sheet.level[1] < 0):
+        raise DataProblem("D201", f"not everything of version {ask.version} of `{ask.resource}` is here")
+    places = [replace(_where(ask), address=address, token=token) for address, token in ask.places]
+    labels = look_at(places, 0, ask.size, lines, Dialling(ask.max_seconds))
+    go_on()
+    for start, end, version in labels.rows:
+        options = Options(
+            offset=start,
+            length=0 if (start, end) == (0, ask.size) else end - start,
+            max_seconds=ask.max_seconds,
+            level=(ask.version, SOME),
+            before=sheet,
+        )
+        fetch = Fetch(tuple(replace(one, version=version) for one in places), lambda: region, lines, options=options)
+        try:
+            fetch.run()
+        except DataProblem as problem:
+            if problem.code not in _OVERTAKEN:
+                raise
+            raise DataProblem("D203", f"another part was changed meanwhile: {problem.message}") from problem
+    region.reach((ask.version, labels.parts))
+    return labels.parts
+
+
+def look_at(places: Sequence[Where], start: int, end: int, lines: Lines, dialling: Dialling) -> Labels:
+    """Ask what a stretch has become: all processes of a host say the same."""
+    *others, last = dict.fromkeys(places)
+    for place in others:
+        try:
+            return look(start, end, place, lines, dialling)
+        except DataProblem:
+            dialling.go_on()
+    return look(start, end, last, lines, dialling)
+
+
+def _other_epoch(wanted: Offer | Follow) -> DataProblem:
+    return DataProblem("D203", f"`{wanted.resource}` is in another epoch than {wanted.epoch} here")
 
 
 def _not_whole(offer: Offer) -> DataProblem:
@@ -213,8 +271,7 @@ def _begun(offer: Offer, region: Region) -> tuple[Writing | None, int]:
     if writing is None:
         return None, _NOTHING
     try:
-        version, parts = offer.level
-        writing.level = (version, SOME) if parts > 0 else offer.level
+        writing.level = offer.level
         writing.epoch = lambda: offer.epoch
         if writing.is_whole and writing.end != offer.size:
             writing.resize(offer.size)
@@ -226,7 +283,7 @@ def _begun(offer: Offer, region: Region) -> tuple[Writing | None, int]:
     return writing, _CHANGED if offer.runs is not None and offer.base in had else _EVERYTHING
 
 
-def _where(offer: Offer) -> Where:
+def _where(offer: Offer | Follow) -> Where:
     """Say what memory is to be made for it, if there is none."""
     return Where(
         resource=offer.resource,
@@ -257,8 +314,11 @@ class Server:
         find: Callable[[str], Region | None],
         room: Callable[[Where], Region],
         is_current: Callable[[int], bool],
+        *,
+        lines: Lines,
     ) -> None:
         """Hand out what `find` finds, and take what is offered in this epoch into the memory that `room` gives."""
+        self._lines_to_others = lines
         host, port = address
         try:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -327,6 +387,8 @@ class Server:
                         take(line, wanted, self._room, self._is_current)
                     elif isinstance(wanted, Look):
                         self._tell(line, wanted)
+                    elif isinstance(wanted, Follow):
+                        self._follow(line, wanted)
                     else:
                         self._serve(line, wanted)
         except (Broken, Nonsense):
@@ -336,6 +398,22 @@ class Server:
             with self._guard:
                 self._lines.pop(line, None)
             line.close()
+
+    def _follow(self, line: Line, ask: Follow) -> None:
+        line.wait_at_most(min(ask.max_seconds, _MAX_TAKE_SECONDS))
+
+        def go_on() -> None:
+            line.say_size(_NOTHING)
+            line.hear_answer()
+
+        try:
+            if not self._is_current(ask.epoch):
+                raise _other_epoch(ask)
+            parts = catch_up(ask, self._room(_where(ask)), self._lines_to_others, go_on)
+        except SolventError as error:
+            line.say_lack(Lack(error.code, error.message))
+            return
+        line.say_size(parts)
 
     def _tell(self, line: Line, look: Look) -> None:
         try:
@@ -409,6 +487,9 @@ class Options(Value, frozen=True, gc=False):
     length: int = 0
     #: The level that it belongs to.
     level: Level = NO_LEVEL
+    #: What the card said before somebody looked what is elsewhere: a stretch that has changed since is newer. What is
+    #: there is kept until all of the stretch has arrived.
+    before: Sheet | None = None
 
 
 class Progress(Value, frozen=True, gc=False):
@@ -613,9 +694,16 @@ class Fetch:
 
         def is_needed(sheet: Sheet) -> bool:
             self._stop_if_cancelled()
+            before = self._options.before
+            if before is not None and before.size == sheet.size == wanted.size and _cut(before) != _cut(sheet):
+                raise DataProblem("D209", f"`{wanted.resource}` was changed here meanwhile")
             return _has_other(sheet, version=wanted.version, start=start, end=end)
 
-        writing = region.write_if(is_needed, wanted.version, offset=start, length=end - start, is_kept=False)
+        def _cut(sheet: Sheet) -> Extents:
+            return part(sheet.extents, start, end) if end else sheet.extents
+
+        is_kept = self._options.before is not None
+        writing = region.write_if(is_needed, wanted.version, offset=start, length=end - start, is_kept=is_kept)
         if writing is None:
             return None
         writing.level = self._options.level
@@ -638,19 +726,19 @@ class Fetch:
 
     def _receive(self, line: Line, writing: Writing) -> None:
         """Receive pieces into their places, and make each of them a version."""
-        options, end = self._options, writing.end
-        while writing.start < end:
+        options, start, end = self._options, writing.start, writing.end
+        while start < end:
             # What has come over the line already would be there even after it was shut.
             self._stop_if_cancelled()
-            length = min(options.piece, end - writing.start)
-            with writing.view[:length] as place:
+            length = min(options.piece, end - start)
+            with writing.view[start - writing.start : start - writing.start + length] as place:
                 if not line.fill_piece(place):
                     raise Broken("it was written while it was sent")
             self._failures = 0
             self._note(length)
-            if writing.start + length == end:
-                break
-            writing.commit_until(writing.start + length)
+            start += length
+            if start < end and options.before is None:
+                writing.commit_until(start)
         writing.commit()
 
     def _note(self, length: int) -> None:
@@ -701,8 +789,9 @@ __all__ = [
     "Options",
     "Progress",
     "Server",
+    "catch_up",
+    "follow",
     "give",
-    "look",
+    "look_at",
     "take",
-    "wait_for_turn",
 ]

@@ -7,6 +7,7 @@
     fetcher   Want      another one, over the same connection
     fetcher   Look      which version each part of a stretch has; a head with the length of the answer, and Labels
     giver     Offer     something that the other side is to have as well, see `transfer`
+    giver     Follow    a host that has everything of something, which the other side is to have as well
 
 A trailer says whether the piece was that version until its last byte was read.
 What arrived with a good trailer stays good whatever happens afterwards, so a fetch that breaks goes on behind it, at
@@ -159,6 +160,22 @@ class Offer(Message, frozen=True, gc=False):
     epoch: int = 0
 
 
+class Follow(Message, frozen=True, gc=False):
+    """The other side is to have everything of a version as well, with all parts that were changed."""
+
+    resource: str
+    version: int
+    size: int
+    form: str
+    copies: int
+    #: Where all of it is: addresses, and what to show there.
+    places: tuple[tuple[str, bytes], ...]
+    #: Whether only a host is meant that has had everything of the version.
+    is_near: bool
+    max_seconds: float
+    epoch: int = 0
+
+
 class Lack(Message, frozen=True, gc=False):
     """The server does not have it, or does not take it."""
 
@@ -167,7 +184,7 @@ class Lack(Message, frozen=True, gc=False):
 
 
 _encode = encoder()
-_want = msgspec.msgpack.Decoder(Want | Look | Offer).decode
+_want = msgspec.msgpack.Decoder(Want | Look | Offer | Follow).decode
 _labels = msgspec.msgpack.Decoder(Labels).decode
 _lack = msgspec.msgpack.Decoder(Lack).decode
 
@@ -214,8 +231,8 @@ class Line:
             self._behind += more
         return self._behind
 
-    def ask(self, want: Want) -> None:
-        """Ask for a stretch; the answer is how many bytes its resource has, or why it is not to be had."""
+    def ask(self, want: Want | Follow) -> None:
+        """Ask for something; the answer is a number, or why it is not to be had."""
         self.send(framed(_encode(want)))
 
     def offer(self, offer: Offer) -> int | Lack:
@@ -253,9 +270,9 @@ class Line:
         self.fill(reason)
         return _decoded(_lack, reason)
 
-    def hear_want(self) -> Want | Look | Offer:
+    def hear_want(self) -> Want | Look | Offer | Follow:
         """Wait for somebody that asks for something, or has something to give."""
-        wanted: Want | Look | Offer = _decoded(_want, self.hear(max_bytes=_MAX_FRAME_BYTES))
+        wanted: Want | Look | Offer | Follow = _decoded(_want, self.hear(max_bytes=_MAX_FRAME_BYTES))
         return wanted
 
     def say_size(self, size: int) -> None:
@@ -547,6 +564,7 @@ __all__ = [
     "PROTOCOL",
     "Broken",
     "Dialling",
+    "Follow",
     "Labels",
     "Lack",
     "Line",
