@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from solvent.runs.projection import Change
-    from solvent.runs.report import Report
+    from solvent.runs.report import Report, TaskEvent
     from solvent.store import Store
 
 
@@ -130,7 +130,8 @@ def test_calls_of_one_process_go_on_in_the_new_version(store: Store, gate: Gate)
     before, after = gated([1, 2, 3, 4]), gated([9, 4, 3, 2, 1], more, service="other")
     held = new_run(store, before)
     held.name(run)
-    embedded = held.embed(before, None, jobs=8)
+    events: list[TaskEvent] = []
+    embedded = held.embed(before, None, jobs=8, watch=events.append)
     held.open()
     reports: list[Report] = []
     thread = threading.Thread(target=lambda: reports.append(held.execute(embedded)), daemon=True)
@@ -150,6 +151,8 @@ def test_calls_of_one_process_go_on_in_the_new_version(store: Store, gate: Gate)
     assert found.results == {"more": 19 + 26}
     assert sorted(gate.ended) == sorted({one[:2] for one in gate.begun} - {("hold", 7)})
     assert len(gate.begun) == 7
+    # Its time goes on as well.
+    assert [one.seconds for one in events] == sorted(one.seconds for one in events)
 
 
 @pytest.mark.parametrize("is_decided", [False, True])

@@ -268,7 +268,8 @@ class Execution:
         """React for the first time; what has happened since is still to come, and calls are only planned."""
         self.caller = caller
         self._inputs = len(self.journal.past)
-        self.began = time.perf_counter()
+        # One that goes on with the calls of another goes on with its time.
+        self.began = time.perf_counter() if self._adrift is None else self._adrift.execution.began
         if self.spectator is not None:
             self.spectator.begin(self.solution, self._names)
         with bound(self):
