@@ -276,6 +276,10 @@ class Weather(Environment):
         is_waiting = any(one.role is Role.INSIDE and not one.is_running for one in standings.values())
         return is_waiting and self.are_too_few(standings)
 
+    def is_gone(self) -> bool:
+        """Whether all that had entered died or left before others could enter: there is no space any more."""
+        return not any(one.role is Role.INSIDE for one in self.standings().values())
+
     def unfinished(self) -> str:
         """Say who has not got what it wanted, when all is quiet."""
         scene, standings = self.scene(), self.standings()

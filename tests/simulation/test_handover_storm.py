@@ -22,6 +22,6 @@ def test_a_space_comes_through_a_storm(seed: int) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", fresh_seeds(40))
 def test_a_space_comes_through_many_storms(seed: int) -> None:
-    """The same for longer, with more processes; where too few are left to be sure of the others, they do wait."""
+    """The same for longer, with more processes, unless too few are left to be sure of the others, or nobody is."""
     weather = storm(seed, 6 + seed % 15)
-    assert weather.granted > 10 or weather.is_stuck()
+    assert weather.granted > 10 or weather.is_stuck() or weather.is_gone()
