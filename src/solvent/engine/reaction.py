@@ -10,7 +10,7 @@ from solvent.errors import LIMIT_HINT, LimitReached
 from solvent.lang.printer import print_molecule, short_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Collection, Coroutine
 
     from solvent.engine.compile import Entry
     from solvent.engine.index import Store
@@ -24,7 +24,8 @@ POLL_MASK = 0xFF
 class Reaction:
     """One rule applied once: what `step` returns and an observer gets.
 
-    `rule` reacted in `solution`, took the `reactants`, needed but left what it `kept`, and made the `products`.
+    `rule` reacted in `solution`, took the `reactants`, needed but left what it `kept`, and made the `products`. Of the
+    reactants at the positions `endless` there are always more.
 
     >>> from solvent import hocl
     >>> reaction = hocl.step(hocl.parse("<1, 2, (sum = replace x::int, y::int by x + y)>").solution())
@@ -32,16 +33,24 @@ class Reaction:
     ('sum', [1, 2], [3])
     """
 
-    __slots__ = ("before", "kept", "products", "reactants", "rule", "should_stop", "solution")
+    __slots__ = ("before", "endless", "kept", "products", "reactants", "rule", "should_stop", "solution")
 
     def __init__(
-        self, rule: Rule, solution: Solution, reactants: list[Molecule], kept: list[Molecule], products: list[Molecule]
+        self,
+        rule: Rule,
+        solution: Solution,
+        reactants: list[Molecule],
+        kept: list[Molecule],
+        products: list[Molecule],
+        *,
+        endless: Collection[int] = (),
     ) -> None:
         self.rule = rule
         self.solution = solution
         self.reactants = reactants
         self.kept = kept
         self.products = products
+        self.endless = endless
         # What it kept and took as text, written before it happened.
         self.before: list[str] | None = None
         # Says whether the run is to stop, for an observer that takes long: it may then raise `Stopped`.
@@ -56,13 +65,14 @@ class Reaction:
 class Flight:
     """A reaction that waits for an external call."""
 
-    __slots__ = ("coroutine", "entry", "reactants", "solution")
+    __slots__ = ("coroutine", "endless", "entry", "reactants", "solution")
 
     def __init__(self, coroutine: Coroutine[Any, Any, list[Molecule]], solution: Solution, entry: Entry) -> None:
         self.coroutine = coroutine
         self.solution = solution
         self.entry = entry
         self.reactants: list[Molecule] = []
+        self.endless: Collection[int] = ()
 
 
 class Stopped(Exception):
@@ -113,7 +123,7 @@ class Reacting:
         before: list[str] | None = None
         if self._is_observed:
             # A reaction changes solutions in place: afterwards its reactants are no longer what it took.
-            taken, stays = reactants_of(entry, match, molecule)
+            taken, stays, _ = reactants_of(entry, match, molecule)
             before = [print_molecule(one) for one in (*stays, *taken)]
         if entry.is_async:
             self._take_off(entry, match, molecule, solution, store)
@@ -130,8 +140,8 @@ class Reacting:
         if entry.consumes:
             self._placed = self._turn
         if self.observe is not None and not entry.is_async:
-            reactants, kept = reactants_of(entry, match, molecule)
-            reaction = Reaction(entry.rule, solution, reactants, kept, products)
+            reactants, kept, endless = reactants_of(entry, match, molecule)
+            reaction = Reaction(entry.rule, solution, reactants, kept, products, endless=endless)
             reaction.before = before
             reaction.should_stop = self.should_stop
             self.observe(reaction)
@@ -153,7 +163,7 @@ class Reacting:
 
     def _take_off(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
         flight = Flight(entry.react(match, entry.rule, solution, store, entry.cell), solution, entry)
-        flight.reactants = reactants_of(entry, match, molecule)[0]
+        flight.reactants, _, flight.endless = reactants_of(entry, match, molecule)
         entry.code.consumption()(match, store)
         solution.flight += 1
         self.flights.append(flight)
@@ -163,12 +173,13 @@ class Reacting:
         flight.solution.flight -= 1
         flight.solution.extend(products)
         if self.observe is not None:
-            self.observe(Reaction(flight.entry.rule, flight.solution, flight.reactants, [], products))
+            rule, taken = flight.entry.rule, flight.reactants
+            self.observe(Reaction(rule, flight.solution, taken, [], products, endless=flight.endless))
 
     def crash(self, flight: Flight, error: BaseException) -> Exception:
         """Put the reactants of a call that failed back, and give the error to raise."""
         flight.solution.flight -= 1
-        flight.solution.extend(flight.reactants)
+        flight.solution.extend(one for at, one in enumerate(flight.reactants) if at not in flight.endless)
         if flight.entry.one_shot:
             flight.solution.add(flight.entry.rule)
         return reaction_failed(error, flight.entry, (), None, flight.reactants)
@@ -182,12 +193,15 @@ def took_any(entry: Entry, match: Any) -> bool:
     return False
 
 
-def reactants_of(entry: Entry, match: Any, molecule: Any) -> tuple[list[Molecule], list[Molecule]]:
-    """Return the molecules that a match takes, and those it keeps."""
+def reactants_of(entry: Entry, match: Any, molecule: Any) -> tuple[list[Molecule], list[Molecule], Collection[int]]:
+    """Return the molecules that a match takes, those it keeps, and which of the first there are endlessly many of."""
     taken: list[Molecule] = []
     kept: list[Molecule] = []
+    endless: list[int] = []
     for at, element in enumerate(entry.code.elements):
         cell = match[at]
         one = molecule if cell is None else cell.molecule
+        if cell is not None and cell.endless and not element.kept:
+            endless.append(len(taken))
         (kept if element.kept else taken).append(one)
-    return taken, kept
+    return taken, kept, endless

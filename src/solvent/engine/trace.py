@@ -129,7 +129,10 @@ class Recorder:
         self.records.append(record)
         record.before = reaction.before or [*map(self._text, reaction.kept), *map(self._text, reaction.reactants)]
         kept_texts = record.before[: len(reaction.kept)]
-        record.reactants = [self._taken(held, one) for one in reaction.reactants]
+        endless = reaction.endless
+        record.reactants = [
+            self._taken(held, one, is_endless=at in endless) for at, one in enumerate(reaction.reactants)
+        ]
         record.kept = [self._kept(held, one) for one in reaction.kept]
         inside = self._inside(reaction.reactants)
         if any(type(one) is RestPattern for one in reaction.rule.node.patterns):
@@ -200,12 +203,18 @@ class Recorder:
         """Return the rule of a reaction; one that its reaction consumes goes, unless it puts itself back."""
         rule = reaction.rule
         is_consumed = rule.one_shot if rule.node.code is None else rule.node.code.one_shot
-        return (self._taken if is_consumed else self._kept)(held, rule)
+        known = held.get(_key(rule), [])
+        if not is_consumed or all(type(one.molecule) is Endless for one in known):
+            return self._kept(held, rule)
+        return self._taken(held, rule, is_endless=False)
 
-    def _taken(self, held: dict[Any, list[Made]], molecule: Molecule) -> Made:
-        known = held.get(_key(molecule))
-        if known:
-            return known.pop(0) if type(known[0].molecule) is not Endless else known[0]
+    def _taken(self, held: dict[Any, list[Made]], molecule: Molecule, *, is_endless: bool) -> Made:
+        known = held.get(_key(molecule), [])
+        for made in known:
+            if (type(made.molecule) is Endless) is is_endless:
+                if not is_endless:
+                    known.remove(made)
+                return made
         return self._make(molecule, None)
 
     def _take_rest(self, record: Record, reaction: Reaction, held: dict[Any, list[Made]]) -> list[Made]:

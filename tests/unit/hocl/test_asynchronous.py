@@ -140,6 +140,18 @@ def test_failed_call_puts_its_reactants_back(seed: int | None, *, nested: bool) 
     assert not solution.inert
 
 
+@pytest.mark.parametrize(
+    "text", ["<4^inf, (asks = replace-one x::int by fail(x))>", "<4, 4^inf, (asks = replace-one x::int by fail(x))>"]
+)
+def test_failed_call_adds_none_of_an_endless_reactant(seed: int | None, text: str) -> None:
+    """Of a molecule of which there are always more a call takes none, and gives none back when it fails."""
+    solution = solvent.hocl.parse(text, functions=Service().functions).solution()
+    before = solvent.hocl.show(solution)
+    with pytest.raises(solvent.ReactionFailed):
+        solvent.hocl.react(solution, seed=seed)
+    assert solvent.hocl.show(solution) == before
+
+
 def test_run_can_go_on_after_a_failed_call(seed: int | None) -> None:
     """When the service works again, the same solution runs to its end."""
     answers = [OSError("down"), 7]

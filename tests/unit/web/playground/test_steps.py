@@ -61,6 +61,15 @@ def test_the_last_moment_of_any_program_is_its_solution(text: str) -> None:
         assert written[-1] == solvent.hocl.show(solution)
 
 
+@pytest.mark.parametrize("molecules", ["1, 1, 1^inf", "1^inf, 1, 1", "1, 1^inf"])
+@pytest.mark.parametrize("seed", [None, *range(6)])
+def test_a_molecule_may_be_taken_from_an_endless_one_beside_equal_ones(molecules: str, seed: int | None) -> None:
+    """Where equal molecules are endless and not, the steps know which of them a reaction has taken."""
+    solution, found = _watched(f"let pair = replace-one x, x by  in <{molecules}, pair>", seed)
+    texts = {one["id"]: one["text"] for one in found["molecules"]}
+    assert _text(found["states"][-1], texts) == solvent.hocl.show(solution)
+
+
 def test_steps_end_where_there_are_enough() -> None:
     """Not more steps are kept than may be, and it is said that the run went on."""
     solution = solvent.hocl.parse("<1, (replace x::int by x + 1 if x < 50)>").solution()
