@@ -90,10 +90,10 @@ def test_a_trace_at_another_scale_is_resumed_by_agents(tmp_path: Path) -> None:
 
 def test_json_tells_which_services_nobody_offers(tmp_path: Path) -> None:
     """With `--format json`, who watches a run that no agent can serve is told why nothing happens."""
-    put_flow(tmp_path)
     (tmp_path / "other.yaml").write_text("workflow: o\nservices: {x: {shell: echo}}\ntasks: {t: {service: x}}\n")
     assert solvent("submit", "other.yaml", *STORE, "--name", "r1", cwd=tmp_path).code == 0
-    more = ("--agents", "1", "--ttl", "3", "--file", "flow.yaml", "--format", "json")
+    (tmp_path / "services.yaml").write_text("workflow: s\nservices: {y: {shell: echo}}\ntasks: {}\n")
+    more = ("--agents", "1", "--ttl", "3", "--file", "services.yaml", "--format", "json")
     with Command("resume", "r1", *STORE, *more, cwd=tmp_path) as launcher:
         launcher.wait_for('{"note"')
         assert "`x`" in launcher.said() or " x" in launcher.said()

@@ -171,7 +171,7 @@ def test_hints_name_the_store(tmp_path: Path) -> None:
     with Command("run", "flow.yaml", "--store", "d.db", "--name", "em1", cwd=tmp_path, more=more) as command:
         until(lambda: "gate" in calls(tmp_path), command.said())
         result = solvent("resume", "em1", "--store", "d.db", cwd=tmp_path)
-        assert f"`solvent cancel em1 --store {tmp_path / 'd.db'}`" in result.err
+        assert "`solvent cancel em1 --store d.db`" in result.err
         assert solvent("cancel", "em1", "--store", "d.db", cwd=tmp_path).out == "em1: cancelled\n"
 
 

@@ -70,39 +70,6 @@ def hang():
 def flow():
     return hang()
 """
-UNKEPT = """\
-import os
-import signal
-import time
-from pathlib import Path
-
-from solvent import service, workflow
-
-MARK = Path(__file__).with_name("mark")
-
-
-def interrupt():
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(600)
-
-
-@service
-def first():
-    if MARK.exists():
-        interrupt()
-    return object()
-
-
-@service
-def second(_):
-    MARK.touch()
-    interrupt()
-
-
-@workflow
-def flow():
-    return second(first())
-"""
 
 
 @pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
@@ -150,13 +117,3 @@ def test_threads_of_a_service_do_not_hold_up_an_interrupted_run(tmp_path: Path) 
     done = subprocess.run(words, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=False)
     assert done.returncode == 130
     assert b"Traceback" not in done.stderr
-
-
-def test_a_resumed_run_that_makes_a_call_again_is_interrupted(tmp_path: Path) -> None:
-    """Ctrl-C ends a resumed run while a call is made again whose answer could not be recorded."""
-    file, store = tmp_path / "flow.py", str(tmp_path / "store.db")
-    file.write_text(UNKEPT)
-    for words in (("run", str(file), "--name", "it"), ("resume", "it")):
-        line = [sys.executable, "-m", "solvent", *words, "--store", store]
-        done = subprocess.run(line, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=False)
-        assert done.returncode == 130, done.stderr

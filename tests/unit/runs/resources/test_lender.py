@@ -256,7 +256,7 @@ def test_resources_that_cannot_be_made(tmp_path: Path) -> None:
     """A file that is not there, and inputs that are no sizes, are said before anything is called."""
 
     @workflow
-    def flow(n: int = 3, file: str = "") -> Any:
+    def flow(n: Any = 3, file: Any = "") -> Any:
         return solving.fill(resource("grid", shape=n, file=file))
 
     @workflow
