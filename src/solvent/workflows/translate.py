@@ -38,7 +38,7 @@ _SYMBOL = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
 _KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
 _RESERVED = frozenset(
     ("SRC", "DST", "IN", "SRV", "ARG", "RES", "ERR", "PASS", "BOND", "WAKE", "ALT", "TRIGGER", "OPEN", "GONE", "PAR",
-     "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE",
+     "RUN", "RAN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE",
      "OFF", "OFFS", "GATE", "EPOCH", "SKIP", "SKIPPED", "SIGNAL", "LOCK", "FLAG_INVOKE", "VOID", "VOID_PART", "LAST",
      "AWAY", "COLLECT", "SPREAD", "GOT", "REST", "OFFER", "RIVALS", "REACHED", "END", "ENDED", "WITHDRAWN",
      "WAIT", "READY", "ITEMS", "LOCK_AT", "OFFER_AT")

@@ -97,6 +97,33 @@ def test_a_condition_that_cannot_be_computed_rejects_and_says_why(result: Any) -
     assert "cannot be computed" in report.adaptations[0]["cause"]
 
 
+@pytest.mark.parametrize("needs", ["its result", "its end"])
+def test_a_result_that_was_given_up_is_there_for_tasks_that_wake_later(needs: str) -> None:
+    """An alternative that applies after another gave a finished task up has that task's result."""
+    has_stood_in, seen = threading.Event(), []
+
+    def fail(*_: int) -> None:
+        raise ValueError
+
+    def fail_late() -> None:
+        has_stood_in.wait(CALL_SECONDS)
+        raise ValueError
+
+    def stand_in() -> int:
+        has_stood_in.set()
+        return 2
+
+    tasks = [
+        Task("A", "a"), Task("B", "fail", (Result("A"),)), Task("C", "fail_late"), Task("B2", "stand_in"),
+        Task("C2", "note", (Result("A"),)) if needs == "its result" else Task("C2", "note", after=("A",)),
+    ]  # fmt: skip
+    functions = {"a": lambda: 1, "fail": fail, "fail_late": fail_late, "stand_in": stand_in}
+    functions["note"] = lambda *given: seen.append(given)
+    alternatives = [Alternative("early", {"B": "B2"}, also=("A",)), Alternative("late", {"C": "C2"})]
+    report = run(tasks, functions, alternatives)
+    assert (report.succeeded, seen) == (True, [(1,)] if needs == "its result" else [()])
+
+
 @pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, SystemExit])
 def test_a_predicate_that_raises_rejects_and_says_why(error: type[BaseException]) -> None:
     """Also what ends a process is an error of the predicate like any other: it is the cause, and the run goes on."""
