@@ -15,7 +15,6 @@ limits and signals. All turns run in the context (`contextvars`) of that thread.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from contextlib import contextmanager, nullcontext
@@ -60,8 +59,6 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 LOOK_EVERY = 0.1
-MAX_PUT_OFF = 0.005
-"""For how long what was noted waits for more of the same record, in seconds: `bench.recording.overhead` chose it."""
 _MAX_NAMED = 5
 
 
@@ -132,8 +129,6 @@ class EmbeddedRun:
         self._began = 0.0
         self._is_interrupted = False
         self._is_becoming = False
-        # Since when something noted waits to be committed.
-        self._puts_off_since = math.inf
         self._queue: CallQueue | None = None
         self._made: Caller | None = None
         # Whose turn it is; changed and read by the thread that has it.
@@ -239,7 +234,6 @@ class EmbeddedRun:
 
     def _catch_up(self) -> bool:
         """Keep all that was noted, and make the calls that were; return whether the run goes on."""
-        self._puts_off_since = -math.inf
         self._do()
         return not self._is_over
 
@@ -292,10 +286,8 @@ class EmbeddedRun:
                 return 0
             seconds = min(left, seconds)
         # Calls that wait for room may have it by now.
-        if self._turns.take(0, {}) or execution.calls.waiting or self._puts_off_since < math.inf:
+        if self._turns.take(0, {}) or execution.calls.waiting:
             self._do()
-        if self._puts_off_since < math.inf:
-            seconds = min(seconds, MAX_PUT_OFF)
         return seconds if self._turns.came.empty() else 0
 
     def _do(self) -> None:
@@ -386,17 +378,8 @@ class EmbeddedRun:
         self.execution.admit_all()
         return ()
 
-    def puts_off(self) -> bool:
-        """Return whether to commit later: the threads have calls to make, and what was noted does not wait for long."""
-        if not (self.execution.journal.is_kept and self._has_jobs()):
-            return False
-        now = time.perf_counter()
-        self._puts_off_since = min(self._puts_off_since, now)
-        return now - self._puts_off_since < MAX_PUT_OFF
-
     def keep(self, _: Touched) -> None:
         """Keep what was noted."""
-        self._puts_off_since = math.inf
         self.execution.journal.commit()
 
     def go(self) -> None:

@@ -104,9 +104,6 @@ class TurnOwner(Protocol):
     def admit(self, touched: Touched, /) -> Iterable[Execution]:
         """Admit calls; return the executions whose calls they are, touched or not."""
 
-    def puts_off(self) -> bool:
-        """Return whether what was noted is stored after a later turn, with what is noted until then."""
-
     def keep(self, touched: Touched, /) -> None:
         """Store what was noted."""
 
@@ -144,8 +141,6 @@ class Turns:
         touched = owner.here(touched)
         for execution in owner.admit(touched):
             touched[execution] = None
-        if owner.puts_off():
-            return touched
         owner.keep(touched)
         touched = owner.here(touched)
         owner.go()

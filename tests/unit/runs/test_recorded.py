@@ -73,44 +73,6 @@ def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     return report
 
 
-def wide(functions: list[Callable[[], Any]]) -> Workflow:
-    """Make a workflow of tasks that do not depend on each other."""
-    services = {one: Service(one.__name__, function=one) for one in functions}
-    tasks = (Task(f"T{at}", one.__name__) for at, one in enumerate(functions))
-    return Workflow("wide", tuple(tasks), tuple(services.values()))
-
-
-def test_turns_share_records_while_threads_have_calls_to_make(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While threads have calls to make, the answers of several turns are one record."""
-    monkeypatch.setattr("solvent.runs.embedded.MAX_PUT_OFF", float("inf"))
-    report = run(store, "runs/sharing/shard/0", wide([int] * 200), jobs=1)
-    assert report.succeeded
-    records = {position for position, _ in read_journal(store, "runs/sharing/shard/0")}
-    assert len(records) < 100
-
-
-def test_an_answer_is_kept_while_all_threads_are_busy(store: Store) -> None:
-    """An answer gets into the journal though no other call ends, and further ones wait for a thread."""
-    log, may_end = "runs/busy/shard/0", threading.Event()
-
-    def wait() -> bool:
-        return may_end.wait(MAX_SECONDS)
-
-    def is_kept() -> bool:
-        return any(isinstance(one, CallAnswered) and one.call == "T0" for _, one in read_journal(store, log))
-
-    running = threading.Thread(target=run, args=(store, log, wide([int, wait, wait])), kwargs={"jobs": 1})
-    running.start()
-    try:
-        until = time.monotonic() + MAX_SECONDS
-        while not is_kept() and time.monotonic() < until:
-            time.sleep(0.001)
-        assert is_kept()
-    finally:
-        may_end.set()
-        running.join()
-
-
 def replay(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     """Do what a journal has again."""
     signals = KeptOptions(signals=codec.encode([list(one) for one in options.pop("signals", ())]))

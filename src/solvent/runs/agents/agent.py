@@ -414,10 +414,6 @@ class Agent:
             return []
         return [one for hosted in self.runs.values() for one in hosted.admit()]
 
-    def puts_off(self) -> bool:
-        """Return false: messages to other shards, and calls of their own, wait for what was noted."""
-        return False
-
     def keep(self, touched: Touched) -> None:
         """Append the journals of shards, and their messages behind them; who is refused has lost the shard."""
         for shard, error in self._writer.keep(touched).items():
